@@ -121,47 +121,62 @@ func specOf(app *loadline.App, read []scaledBy) (string, error) {
 	if slices.ContainsFunc(scaled, func(by scaledBy) bool { return by.memory != memory }) {
 		return "", errors.New("the memory targets of the services' autoscalers differ, which no policy here can do")
 	}
-	var parts []string
-	add := func(key string, value float64) { parts = append(parts, key+"="+strconv.FormatFloat(value, 'g', 6, 64)) }
-	method := hpaMethod.Name
+	method, write := hpaMethod.Name, hpaSettings
 	if slices.ContainsFunc(scaled, func(by scaledBy) bool { return by.trigger > 0 }) {
-		method = kedaMethod.Name
-		for i, by := range read {
-			if by.there && (by.trigger == 0 || by.cpu != scaled[0].cpu) || !by.there {
-				return "", errors.New("some services are scaled by KEDA triggers and others are not, or their CPU targets differ, which no " +
-					"policy here can do")
-			}
-			add(app.Services[i].Name, by.trigger)
-		}
-		if scaled[0].cpu > 0 {
-			add("target", scaled[0].cpu)
-		}
-	} else {
-		usual := commonCPU(scaled)
-		if usual > 0 {
-			add("target", usual)
-		} else {
-			parts = append(parts, "target=off")
-		}
-		for i, by := range read {
-			switch name := app.Services[i].Name; {
-			case !by.there:
-				parts = append(parts, name+"=off")
-			case by.cpu != usual && by.cpu == 0:
-				return "", errors.New("some services are scaled by memory alone and others by CPU, which no policy here can do")
-			case by.cpu != usual:
-				add(name, by.cpu)
-			}
-		}
+		method, write = kedaMethod.Name, kedaSettings
+	}
+	parts, err := write(app, read, scaled)
+	if err != nil {
+		return "", err
 	}
 	if memory > 0 {
-		add("memory-target", memory)
+		parts = append(parts, setting("memory-target", memory))
 	}
 	spec := method + ":" + strings.Join(parts, ",")
 	if _, err := New(spec, app); err != nil {
 		return "", fmt.Errorf("the autoscalers of the history cannot be written as a policy: %w", err)
 	}
 	return spec, nil
+}
+
+func setting(key string, value float64) string {
+	return key + "=" + strconv.FormatFloat(value, 'g', 6, 64)
+}
+
+// kedaSettings are the thresholds of all services, and their common CPU target.
+func kedaSettings(app *loadline.App, read, scaled []scaledBy) (parts []string, err error) {
+	for i, by := range read {
+		if by.trigger == 0 || by.cpu != scaled[0].cpu {
+			return nil, errors.New("some services are scaled by KEDA triggers and others are not, or their CPU targets differ, which no " +
+				"policy here can do")
+		}
+		parts = append(parts, setting(app.Services[i].Name, by.trigger))
+	}
+	if scaled[0].cpu > 0 {
+		parts = append(parts, setting("target", scaled[0].cpu))
+	}
+	return parts, nil
+}
+
+// hpaSettings are the CPU target of most services, and those of the others.
+func hpaSettings(app *loadline.App, read, scaled []scaledBy) (parts []string, err error) {
+	usual := commonCPU(scaled)
+	parts = append(parts, "target=off")
+	if usual > 0 {
+		parts[0] = setting("target", usual)
+	}
+	for i, by := range read {
+		switch name := app.Services[i].Name; {
+		case !by.there:
+			parts = append(parts, name+"=off")
+		case by.cpu == usual:
+		case by.cpu == 0:
+			return nil, errors.New("some services are scaled by memory alone and others by CPU, which no policy here can do")
+		default:
+			parts = append(parts, setting(name, by.cpu))
+		}
+	}
+	return parts, nil
 }
 
 // commonCPU is the CPU target of the most services, the lowest of several.

@@ -23,15 +23,21 @@ const (
 	hpaTarget = "kube_horizontalpodautoscaler_spec_target_metric"
 )
 
+// hpaLabels are those that matter of these series.
+const hpaLabels = "horizontalpodautoscaler, scaletargetref_name, workload, metric_name, metric_target_type"
+
 // autoscalers that scale the services of a namespace at an instant, and what of them cannot be
 // used. Values are those of the newest scrape within ten minutes, so that a gap at the end
 // does not hide them.
-func (c *Client) autoscalers(ctx context.Context, p *Preset, s Setting, at time.Time) (all []history.Autoscaler, notes []string, err error) {
+func (c *Client) autoscalers(ctx context.Context, p *Preset, s Setting, at time.Time) (all []history.Autoscaler, notes []string,
+	err error) {
 	ask := func(series string) (model.Vector, error) {
 		query := fmt.Sprintf(`last_over_time(%s{namespace="$namespace"}[%s])`, series, promDuration(recently))
 		if series == hpaInfo {
 			query = fmt.Sprintf(`label_replace(%s, "workload", "$1", "scaletargetref_name", "$deployment")`, query)
 		}
+		// Several scrapers, or a restart of the exporter, make several series of one autoscaler.
+		query = fmt.Sprintf("max by (%s) (%s)", hpaLabels, query)
 		v, err := c.Query(ctx, strings.ReplaceAll(p.Expand(query, s), "$deployment", "(.*)"), at) // a preset without that variable
 		if err != nil {
 			return nil, fmt.Errorf("look for autoscalers: %w", err)

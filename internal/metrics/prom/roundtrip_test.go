@@ -248,6 +248,12 @@ func TestPullOfOddSeries(t *testing.T) {
 			t.Fatalf("step %d: memory is %v (%v)", step, v, ok)
 		}
 	}
+	if got, want := report.Manifest.Autoscalers, []history.Autoscaler{{
+		Name: "keda-hpa-restarted", Service: "restarted", MinReplicas: 2, MaxReplicas: 12,
+		Targets: []history.AutoscalerTarget{{Metric: "s0-prometheus", Type: history.AverageValue, Value: 35}},
+	}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("autoscalers %+v, want %+v", got, want)
+	}
 	var names []string
 	for _, a := range report.Manifest.Absent {
 		names = append(names, a.Of+" "+a.Metric)
