@@ -33,8 +33,8 @@ const (
 	leastCores  = 0.01     // a request of less is hardly a weight
 	leastMemory = 16 << 20 // bytes
 
-	// worthIt is the relative change below which a request stays as it is.
-	worthIt = 0.05
+	// worthIt is the relative change up to which a request stays as it is, as the VPA has it.
+	worthIt = 0.10
 
 	// shortHistory is a length below which the peaks of a day or a week may be missing.
 	shortHistory = 24 * time.Hour
@@ -238,7 +238,7 @@ func (r *Rightsizing) proposeCPU(p *ServiceSize, s *loadline.Service, of *histor
 		want, why = used/target*100, fmt.Sprintf("%s; at the target of %g %% that needs the request", why, target)
 	}
 	want = max(math.Ceil(want*100-1e-6)/100, leastCores)
-	if math.Abs(want-s.Size.CPURequest) > worthIt*s.Size.CPURequest {
+	if math.Abs(want-s.Size.CPURequest) > worthIt*s.Size.CPURequest+1e-9 {
 		p.size.CPURequest = want
 		p.Why = append(p.Why, why)
 	}

@@ -1,8 +1,11 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -40,12 +43,7 @@ func (r *Rightsizing) Documents(t Target) []Document {
 
 // Sentence is the answer.
 func (r *Rightsizing) Sentence() string {
-	var changes []string
-	for _, s := range r.Services {
-		if text := s.change(); text != "" {
-			changes = append(changes, s.Name+" "+text)
-		}
-	}
+	changes := r.changes()
 	slo := fmt.Sprintf("SLO %s kept with nodes %.0f %% busy (%.2f %% of requests over it, today %.2f %%)", r.Objective,
 		100*r.Check.Neighbours, 100*r.Check.OverAfter, 100*r.Check.OverToday)
 	if !r.Check.Kept {
@@ -53,15 +51,38 @@ func (r *Rightsizing) Sentence() string {
 			r.Objective, 100*r.Check.Neighbours, 100*r.Check.OverAfter, 100*r.Check.OverToday)
 	}
 	switch saves := r.Saves(); {
-	case changes == nil:
+	case changes == "":
 		return fmt.Sprintf("Nothing to change: requests and limits fit the use, %.2f %s per month; %s.", r.Month.Today, r.Currency, slo)
 	case saves >= 0.005:
 		return fmt.Sprintf("Saves %.2f of %.2f %s per month (%.0f %%), %s: %s.", saves, r.Month.Today, r.Currency, 100*saves/r.Month.Today, slo,
-			strings.Join(changes, ", "))
+			changes)
 	default:
 		return fmt.Sprintf("Costs %.2f %s more per month than the %.2f today, %s: %s.", -saves, r.Currency, r.Month.Today, slo,
-			strings.Join(changes, ", "))
+			changes)
 	}
+}
+
+// mostNamed is how many services the answer names; the table has all.
+const mostNamed = 3
+
+// changes in words, those with the most money first; empty = none.
+func (r *Rightsizing) changes() string {
+	var changed []*ServiceSize
+	for i := range r.Services {
+		if r.Services[i].change() != "" {
+			changed = append(changed, &r.Services[i])
+		}
+	}
+	money := func(s *ServiceSize) float64 { return math.Abs(s.Month.Today - s.Month.After) }
+	slices.SortStableFunc(changed, func(a, b *ServiceSize) int { return cmp.Compare(money(b), money(a)) })
+	var parts []string
+	for _, s := range changed[:min(len(changed), mostNamed)] {
+		parts = append(parts, s.Name+" "+s.change())
+	}
+	if more := len(changed) - mostNamed; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // change in words; empty = none.
