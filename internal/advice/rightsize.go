@@ -138,6 +138,9 @@ func Rightsize(ctx context.Context, h *history.History, o RightsizeOptions) (*Ri
 	if err != nil {
 		return nil, err
 	}
+	if len(load) == 0 {
+		return nil, errors.New("the history has no requests of users: nothing can be checked against the SLO")
+	}
 	longest := slices.MaxFunc(load, func(a, b twin.Stretch) int { return (a.To - a.From) - (b.To - b.From) })
 	c := &confirmation{Rightsizing: r, load: longest.Load, neighbours: t.Cluster.Neighbours, peak: peakReplicas(r.app, h), seed: o.Seed,
 		progress: func(share float64) { progress(0.5 + share/2) }}

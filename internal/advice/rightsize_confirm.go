@@ -210,7 +210,7 @@ func busiest(w *workload.Workload) (*workload.Workload, error) {
 	if w.Duration() <= length {
 		return w, nil
 	}
-	bins := int(checkLength / w.Step)
+	bins := max(1, int(checkLength/w.Step))
 	sum, best, at := 0.0, -1.0, 0
 	for i, rate := range w.Rates {
 		sum += rate

@@ -309,6 +309,21 @@ func TestMemoryIsNeverBelowUse(t *testing.T) {
 	}
 }
 
+func TestTheBusiestStretch(t *testing.T) {
+	w := &workload.Workload{Name: "w", Step: time.Minute, Rates: make([]float64, 300)}
+	for i := 200; i < 230; i++ {
+		w.Rates[i] = 50
+	}
+	b, err := busiest(w)
+	if err != nil || b.Duration() != checkLength+checkLead || b.Requests() != 30*60*50 {
+		t.Errorf("%v with %v requests: %v", b.Duration(), b.Requests(), err)
+	}
+	hourly := &workload.Workload{Name: "w", Step: time.Hour, Rates: []float64{1, 2, 9, 3}}
+	if b, err := busiest(hourly); err != nil || b.Max() != 9 {
+		t.Errorf("%+v: %v", b, err)
+	}
+}
+
 func TestQuantilesAndBusyTime(t *testing.T) {
 	if q := quantile([]float64{5, 1, 3, 2, 4}, 0.8); q != 4 {
 		t.Errorf("quantile %v", q)
