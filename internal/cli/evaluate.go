@@ -106,6 +106,11 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch, Cluster: cluster}).CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	workers := f.workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
