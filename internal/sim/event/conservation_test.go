@@ -63,7 +63,16 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					if s == 220 { // a smaller node in the place of the lost one
 						bring(e, 1)
 					}
-					if s%4 == 0 {
+					switch {
+					case s == 260 || s == 280: // up and down, and then calm enough for nodes to be consolidated
+						var all loadline.Plan
+						for service := range app.Services {
+							all.Services = append(all.Services, loadline.ServicePlan{Service: service, Setting: loadline.Setting{
+								Replicas: loadline.Some(1 + (280-s)/4),
+							}})
+						}
+						e.Apply(all)
+					case s%4 == 0 && (s < 260 || s > 360):
 						e.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: rng.IntN(4), Setting: loadline.Setting{
 							Replicas: loadline.Some(rng.IntN(5)),
 							CPULimit: loadline.Some(0.2 + rng.Float64()),
