@@ -18,6 +18,10 @@ const validation = 15 * time.Second
 // now on is not among the reasons to look again.
 const reconsider = 5 * time.Minute
 
+// termination is how long Karpenter takes at least to remove a node. As long as it is there, it
+// counts in the budget.
+const termination = 5 * time.Second
+
 // disruption is what has been found: nodes of a pool to be removed or replaced.
 type disruption struct {
 	nodes []int // none = nothing
@@ -125,7 +129,7 @@ func (c *ControlPlane) carryOut(now time.Duration) bool {
 		removed := false
 		for _, slot := range c.found.nodes {
 			if may > 0 && valid(slot) && c.nodes[slot].pods == 0 {
-				c.removeNode(slot, now)
+				c.drain(slot, now)
 				may--
 				removed = true
 			}
@@ -144,16 +148,28 @@ func (c *ControlPlane) carryOut(now time.Duration) bool {
 	if verdict == pool.Keep {
 		return false
 	}
-	state, waitsFor := nodeDraining, -1
-	if verdict == pool.Replace {
-		state, waitsFor = nodeDoomed, c.buyNode(&c.offers[offer], now, false)
+	if verdict == pool.Delete {
+		for _, slot := range c.found.nodes {
+			c.drain(slot, now)
+		}
+		return true
 	}
+	coming := c.buyNode(&c.offers[offer], now, false)
 	for _, slot := range c.found.nodes {
-		c.nodes[slot].state, c.nodes[slot].waitsFor = state, waitsFor
+		c.nodes[slot].state, c.nodes[slot].waitsFor = nodeDoomed, coming
 		c.draining++
 	}
-	c.clusterChanged(now)
 	return true
+}
+
+// drain begins to remove a node.
+func (c *ControlPlane) drain(slot int, now time.Duration) {
+	n := &c.nodes[slot]
+	if n.state != nodeDoomed {
+		c.draining++
+	}
+	n.state, n.due = nodeDraining, now+termination
+	c.clusterChanged(now)
 }
 
 // findCandidates lists a pool's nodes on which nothing has changed for long enough, and returns
@@ -291,7 +307,7 @@ func (c *ControlPlane) drainNodes(now time.Duration) {
 				c.releaseReserve(k, now)
 			}
 		}
-		if c.nodes[i].pods == 0 {
+		if n := &c.nodes[i]; n.pods == 0 && now >= n.due {
 			c.draining--
 			c.removeNode(i, now)
 		}

@@ -147,7 +147,7 @@ func (c *ControlPlane) welcome(now time.Duration) {
 		c.kubelet.NodeChanged(i)
 		for k := range c.nodes {
 			if old := &c.nodes[k]; old.state == nodeDoomed && old.waitsFor == i {
-				old.state = nodeDraining
+				c.drain(k, now)
 			}
 		}
 	}

@@ -63,8 +63,9 @@ func TestAnElasticPoolBuysNodesForPendingPodsAndGivesThemBack(t *testing.T) {
 	cp.Settle(400 * time.Second)
 	// At 230 s the pods of the two new nodes have ended. Pods of the old nodes do not move to
 	// them, because they have changed. At 260 s both are found empty; the budget allows for one,
-	// which is removed after the validation, at 275 s. The other one follows at 290 s.
-	want := 2*400 + (275 - 101) + (290 - 101.0)
+	// whose removal begins after the validation, at 275 s, and ends at 280 s. The other one is
+	// found at 285 s, and its removal ends at 305 s.
+	want := 2*400 + (280 - 101) + (305 - 101.0)
 	if !close64(m.NodeSeconds, want) || !close64(m.Bill, want*3.6/3600) || !close64(m.NodeCoreSeconds, 2*want) {
 		t.Errorf("%v node seconds, %v core seconds, bill %v; want %v, %v, %v", m.NodeSeconds, m.NodeCoreSeconds, m.Bill,
 			want, 2*want, want*3.6/3600)

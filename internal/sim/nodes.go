@@ -32,7 +32,7 @@ type Node struct {
 	pods        int           // bound to it
 	maxPods     int           // of ours
 	allocatable int64         // memory of all pods, neighbours' and DaemonSets' included
-	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced
+	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced; draining: it may go
 	noticed     bool          // lost, and the control plane knows it
 	changed     time.Duration // a pod last came, began to end, or went
 	waitsFor    int           // doomed: the node that replaces it
@@ -208,10 +208,10 @@ func (c *ControlPlane) occupy(slot int, now time.Duration) {
 // nodesNext is the instant of the next action on nodes.
 func (c *ControlPlane) nodesNext() time.Duration {
 	next := min(c.wakeAt, c.nextCheck, c.nextPass, c.nextShape, c.batchDue())
-	if c.losses > 0 || c.coming > 0 {
+	if c.losses > 0 || c.coming > 0 || c.draining > 0 {
 		for i := range c.nodes {
-			if s := c.nodes[i].state; s == nodeComing || s == nodeLost {
-				next = min(next, c.nodes[i].due)
+			if n := &c.nodes[i]; n.state == nodeComing || n.state == nodeLost || n.state == nodeDraining && n.pods == 0 {
+				next = min(next, n.due)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				cluster := crowd(seed)
 				if seed%3 == 1 { // on nodes that come and go
 					cluster.Pools = []pool.Pool{{Name: "p", Types: []pool.Type{{Cores: 2, Memory: 8 << 30}}, Elastic: true, EvictLast: true,
-						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 0.5}}
+						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 1}}
 				}
 				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second,
 					Cluster: cluster, NodeGrace: 20 * time.Second, Toleration: 10 * time.Second,
