@@ -18,8 +18,8 @@ const validation = 15 * time.Second
 // now on is not among the reasons to look again.
 const reconsider = 5 * time.Minute
 
-// termination is how long Karpenter takes at least to remove a node. As long as it is there, it
-// counts in the budget.
+// termination is Karpenter's least time to drain a node, also an empty one. As long as the node
+// is there, it counts in the budget.
 const termination = 5 * time.Second
 
 // disruption is what has been found: nodes of a pool to be removed or replaced.
