@@ -83,7 +83,7 @@ func TestAFigureOfARangeIsSetInACopy(t *testing.T) {
 func TestNodesAndNeighboursComeFromTheHistory(t *testing.T) {
 	app := builtIn("bookinfo")
 	h := must(recording{app: app, load: "diurnal:low=5,high=30,period=2h,peak=40m", engine: "fluid", policy: "hpa:target=80",
-		duration: 3 * time.Hour, cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: 0.4, Request: 0.3, Memory: 0.25}}}.run())
+		duration: 3 * time.Hour, cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: 0.4, Request: 0.3, Memory: 0.25, Vary: -1}}}.run())
 	tw := fit(t, h, Options{})
 	want := pool.Neighbours{Use: 0.4, Request: 0.3, Memory: 0.25}
 	if got := tw.Cluster.Neighbours; !reflect.DeepEqual(got, want) {
