@@ -14,7 +14,7 @@ import (
 )
 
 // calibrationVersion of the search: other versions may find other settings.
-const calibrationVersion = 3
+const calibrationVersion = 4
 
 // CalibrationLoad is one stretch of validation data.
 type CalibrationLoad struct {
@@ -27,6 +27,7 @@ type CalibrationLoad struct {
 type CalibrationTask struct {
 	App    *loadline.App
 	Policy string            // name:key=value,...; given settings are fixed
+	Axes   []string          // that it may change, of guard.AxisNames; nil = all
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
@@ -274,7 +275,7 @@ func CheckCalibration(spec string, app *loadline.App) error {
 func (t CalibrationTask) spec(policy, engine string, app *loadline.App, l CalibrationLoad, on pool.Cluster) simulate.Spec {
 	return simulate.Spec{
 		App: app, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
-		Cluster: on,
+		Cluster: on, Axes: t.Axes,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
@@ -64,13 +65,26 @@ func LoadApp(name string) (App, error) {
 	return App{Name: m.App.Name, Model: m.App}, nil
 }
 
-// Policy is one contender.
+// Policy is one contender: a deployment of a policy.
 type Policy struct {
 	Spec       string // name:key=value,...
 	Label      string // its name in tables
 	Calibrated bool   // its best setting is searched on validation data
 	Once       bool   // calibrated, with one setting for all applications and workloads
 	Trained    bool   // its model is trained on separate data
+
+	// As a LoadLine would run it: behind the guard with this fallback rule, at this interval; "" =
+	// without a guard, as a rule of others runs.
+	Guard         string
+	GuardSettings *guard.Settings // nil = the defaults
+	Interval      time.Duration   // 0 = the policy's own
+	Axes          []string        // that it may change, of guard.AxisNames; nil = all
+}
+
+// deployed is a run of the policy as it is deployed.
+func (p Policy) deployed(s simulate.Spec) simulate.Spec {
+	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
+	return s
 }
 
 const (
