@@ -199,12 +199,11 @@ func (f *promoteFlags) refuseForce(e *pipeline.Evaluation) error {
 
 // resultsOf is the evaluation for the model's card.
 func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
-	var where []string
-	for _, s := range e.Stretches {
-		where = append(where, s.Name)
+	on := fmt.Sprintf("held-out part; %s", count(e.Seeds, "seed", "seeds"))
+	rule := e.Entry(pipeline.TodayLabel)
+	if e.Entry(c.Label) != c { // not judged there
+		on, rule = "part for selection; 1 seed", nil
 	}
-	on := fmt.Sprintf("held-out part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
-	rule := e.Entry("today")
 	var all []modelfile.Result
 	add := func(name, on string, of func(*pipeline.Entry) float64) {
 		r := modelfile.Result{Name: name, On: on, Value: of(c)}

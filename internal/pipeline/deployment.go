@@ -14,8 +14,8 @@ import (
 // interval of a LoadLine that does not set one.
 const interval = 15 * time.Second
 
-// todayLabel is the deployment that the user runs.
-const todayLabel = "today"
+// TodayLabel is the deployment that the user runs.
+const TodayLabel = "today"
 
 // defaultToday stands in for an autoscaler that is not known.
 const defaultToday = "hpa"
@@ -56,7 +56,7 @@ func DefaultBaselines(axes []string) []string {
 // as the candidates: today's first. A baseline that is today's is not repeated.
 func (j EvaluationSettings) baselines(f *Folder) []bench.Policy {
 	spec, _ := j.today(f)
-	all := []bench.Policy{{Spec: spec, Label: todayLabel, Axes: j.Axes}}
+	all := []bench.Policy{{Spec: spec, Label: TodayLabel, Axes: j.Axes}}
 	for _, text := range j.Baselines {
 		p := bench.ParsePolicy(text)
 		if p.Spec == spec && !p.Calibrated && !p.Trained {

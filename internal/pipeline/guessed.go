@@ -36,5 +36,5 @@ func guessed(t *twin.Twin) []string {
 
 // ToMeasure says what to add to a history in which too much was guessed.
 const ToMeasure = "pull a history with CPU usage and requests (preset cadvisor-ksm) and with response times (a mesh, ingress or " +
-	"OpenTelemetry preset; loadline history presets), or add the columns cpu, cpu_request and latency to the CSV files; leave a " +
+	"OpenTelemetry preset; loadline history presets), or add the columns cpu, cpu_request and latency_p99 to the CSV files; leave a " +
 	"service out with --without"

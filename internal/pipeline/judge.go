@@ -99,7 +99,7 @@ func (p *proof) differ(whole []Entry) func(from, to time.Duration) float64 {
 
 // compare every deployment with today's and with the rule. Candidates also cost what Loadline does.
 func (e *Evaluation) compare() {
-	today, rule := e.Entry(todayLabel), e.Entry(e.Selection.Rule)
+	today, rule := e.Entry(TodayLabel), e.Entry(e.Selection.Rule)
 	for i := range e.Entries {
 		entry := &e.Entries[i]
 		entry.judgeSLO()

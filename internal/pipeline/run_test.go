@@ -271,7 +271,7 @@ func TestEvaluate(t *testing.T) {
 		if on := entry.ENV2 != nil; on != (entry.Method != "loadline-dqn") || !on && entry.NotENV2 == "" {
 			t.Errorf("%s on ENV2: %v, %s", entry.Label, on, entry.NotENV2)
 		}
-		if entry.Label != todayLabel && entry.AgainstToday.Pairs != e.Seeds {
+		if entry.Label != TodayLabel && entry.AgainstToday.Pairs != e.Seeds {
 			t.Errorf("%s has %d pairs", entry.Label, entry.AgainstToday.Pairs)
 		}
 		if target := settingsOf(entry.Policy)["target"]; strings.Contains(target, ".") {

@@ -142,7 +142,7 @@ func (s *Selection) choose(prefer Preference, maxChurn float64) string {
 		all = append(all, c)
 		if c.met() {
 			met = append(met, c)
-			if c.Bound != "max" && c.churn(entryOf(s.Entries, todayLabel), maxChurn) == Yes {
+			if c.Bound != "max" && c.churn(entryOf(s.Entries, TodayLabel), maxChurn) == Yes {
 				able = append(able, c)
 			}
 		}

@@ -83,7 +83,7 @@ func (e *Evaluation) writeTest(b *strings.Builder) {
 
 // writeServices compares today's cost with that of what the verdict is about, service by service.
 func (e *Evaluation) writeServices(b *strings.Builder) {
-	today, other := e.Entry(todayLabel), e.Entry(e.Selection.Choice)
+	today, other := e.Entry(TodayLabel), e.Entry(e.Selection.Choice)
 	if e.Verdict.Kind == Change {
 		other = e.Entry(e.Selection.Rule)
 	}
@@ -157,7 +157,7 @@ func (e *Entry) name() string {
 	if e.Role == RoleCandidate {
 		return e.Label
 	}
-	if name := RuleName(e.Policy); e.Label == todayLabel || e.Calibrated {
+	if name := RuleName(e.Policy); e.Label == TodayLabel || e.Calibrated {
 		return e.Label + ": " + name
 	}
 	return e.Label

@@ -57,7 +57,7 @@ type contest struct {
 
 // conclude forms the verdict from the runs so far, and says whether more of them could decide it.
 func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
-	c := contest{e: e, today: e.Entry(todayLabel), rule: e.Entry(e.Selection.Rule), choice: e.Entry(e.Selection.Choice)}
+	c := contest{e: e, today: e.Entry(TodayLabel), rule: e.Entry(e.Selection.Rule), choice: e.Entry(e.Selection.Choice)}
 	c.churn = c.choice.churn(c.today, maxChurn)
 	c.worst, c.safe = c.choice.saferThan(c.today)
 	switch {

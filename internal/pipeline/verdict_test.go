@@ -26,7 +26,7 @@ func judged(label, role, policy string, over float64, months ...float64) Entry {
 }
 
 func todayAt(over float64, months ...float64) Entry {
-	return judged(todayLabel, RoleBaseline, "hpa:target=80", over, months...)
+	return judged(TodayLabel, RoleBaseline, "hpa:target=80", over, months...)
 }
 
 func ruleAt(over float64, months ...float64) Entry {
@@ -90,7 +90,7 @@ func TestVerdicts(t *testing.T) {
 		{"candidate and rule are close", todayAt(met, 100, 101, 99), ruleAt(met, 80, 80, 80), candidateAt(met, 72, 84, 73), Undecided,
 			"Until then, HPA at 62 % with a scale-down window of 60s saves 20.0 %"},
 	} {
-		if row.rule.Label == todayLabel {
+		if row.rule.Label == TodayLabel {
 			row.rule = row.today
 		}
 		v, _ := conclusion(row.today, row.rule, row.candidate)
@@ -104,7 +104,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // todayTwice stands for a rule that is today's.
-func todayTwice() Entry { return Entry{Label: todayLabel} }
+func todayTwice() Entry { return Entry{Label: TodayLabel} }
 
 func TestMoreRunsAreMadeOnlyIfTheyHelp(t *testing.T) {
 	if _, more := conclusion(todayAt(0.002, 100, 101, 99), ruleAt(0.002, 95, 96, 94), candidateAt(0.002, 60, 110, 95)); !more {
@@ -228,7 +228,7 @@ func TestTheFallbackIsTheBestRule(t *testing.T) {
 	if got := bestRule([]Entry{todayAt(0.002, 12), broken, ruleAt(0.002, 10)}); got.Label != "hpa (calibrated)" {
 		t.Errorf("%s", got.Label)
 	}
-	if got := bestRule([]Entry{todayAt(0.002, 10), ruleAt(0.002, 10)}); got.Label != todayLabel {
+	if got := bestRule([]Entry{todayAt(0.002, 10), ruleAt(0.002, 10)}); got.Label != TodayLabel {
 		t.Errorf("the same cost: %s", got.Label)
 	}
 	if got := bestRule([]Entry{todayAt(0.05, 1), broken}); got.Label != broken.Label {
@@ -259,7 +259,7 @@ func TestOneStory(t *testing.T) {
 	e := &Evaluation{Entries: []Entry{today, c}, Own: 1, Currency: "USD", Seeds: 3, Looks: 1, Objective: []string{"buy: 99 % within 250ms"},
 		Assumptions: []string{"The objective is assumed, not yours."}, Earlier: []Opening{{}},
 		Settings:  Settings{Axes: []string{"Horizontal"}, Today: "hpa"},
-		Selection: Selection{Rule: todayLabel, Fallback: "hpa", Choice: "c", Entries: []Entry{today, c}}}
+		Selection: Selection{Rule: TodayLabel, Fallback: "hpa", Choice: "c", Entries: []Entry{today, c}}}
 	e.compare()
 	e.Verdict, _ = e.conclude(DefaultMaxChurn)
 	e.rank()
