@@ -13,10 +13,13 @@ import (
 
 // Settings that determine what an evaluation finds.
 type Settings struct {
-	Stretch   string     `json:"stretch"`
-	Seeds     int        `json:"seeds"` // of the first look
-	Axes      []string   `json:"axes"`
-	Today     string     `json:"today"`
+	Stretch string   `json:"stretch"`
+	Seeds   int      `json:"seeds"` // of the first look
+	Axes    []string `json:"axes"`
+	Today   string   `json:"today"`
+	// TodayAssumed: what the user runs is not known.
+	TodayAssumed bool `json:"today_assumed,omitempty"`
+
 	Baselines []string   `json:"baselines"`
 	Cluster   string     `json:"cluster,omitempty"`
 	Prefer    Preference `json:"prefer"`
@@ -26,9 +29,9 @@ type Settings struct {
 }
 
 func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
-	today, _ := j.today(f)
+	today, known := j.today(f)
 	s := Settings{
-		Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known, Baselines: j.Baselines, Cluster: j.Cluster.String(),
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 	}
 	for _, c := range candidates {

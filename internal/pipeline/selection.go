@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -127,6 +128,19 @@ func bestRule(entries []Entry) *Entry {
 		}
 	}
 	return best
+}
+
+// place of a baseline in the selection: by cost those that meet the SLO, then the others by their
+// share over it.
+func (s *Selection) place(label string) float64 {
+	e := entryOf(s.Entries, label)
+	switch {
+	case e == nil:
+		return math.Inf(1)
+	case e.met():
+		return float64(e.PerMonth)
+	}
+	return math.MaxFloat64 * float64(min(e.Over, 1))
 }
 
 // choose a candidate: among those that meet the SLO, or if none does the one with the fewest

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,26 +48,33 @@ func refused(reason string) Verdict {
 		Saved: result.Number(nan), SavedLow: result.Number(nan), SavedHigh: result.Number(nan)}
 }
 
-// contest is the three deployments that a verdict is about. The rule may be today's.
+// contest is the deployments that a verdict is about.
 type contest struct {
-	e                   *Evaluation
-	today, rule, choice *Entry
-	churn               State
-	safe                bool // no stretch is much worse than today
-	worst               string
+	e             *Evaluation
+	today, choice *Entry
+	rivals        []rival // other baselines, those that were best in the selection first
+	churn         State
+	safe          bool // no stretch is much worse than today
+	worst         string
+}
+
+// rival is a baseline other than today's.
+type rival struct {
+	*Entry
+	choice *Difference // cost of the candidate against it
+	today  *Difference // its cost against today's
 }
 
 // conclude forms the verdict from the runs so far, and says whether more of them could decide it.
 func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
-	c := contest{e: e, today: e.Entry(TodayLabel), rule: e.Entry(e.Selection.Rule), choice: e.Entry(e.Selection.Choice)}
-	c.churn = c.choice.churn(c.today, maxChurn)
-	c.worst, c.safe = c.choice.saferThan(c.today)
-	switch {
-	case c.promotable() == Yes:
+	c := e.contest(maxChurn)
+	better, change := c.better()
+	switch promotable := c.promotable(); {
+	case promotable == Yes:
 		v = c.promote()
-	case c.promotable() == No && c.better() == Yes:
-		v = c.change()
-	case c.promotable() == No && c.better() == No && c.today.SLO == Yes:
+	case promotable == No && change == Yes:
+		v = c.change(better)
+	case promotable == No && change == No && c.today.SLO == Yes:
 		v = c.keep()
 	default:
 		v = c.undecided()
@@ -75,6 +84,19 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 	v.TodayPerMonth = c.today.PerMonth
 	v.Reasons = append([]string{}, c.reasons(maxChurn)...)
 	return v, more
+}
+
+func (e *Evaluation) contest(maxChurn float64) contest {
+	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice)}
+	c.churn = c.choice.churn(c.today, maxChurn)
+	c.worst, c.safe = c.choice.saferThan(c.today)
+	for i := range e.Entries {
+		if b := &e.Entries[i]; b.Role == RoleBaseline && b != c.today {
+			c.rivals = append(c.rivals, rival{b, c.choice.costAgainst(b, float64(e.Own)), b.AgainstToday})
+		}
+	}
+	slices.SortStableFunc(c.rivals, func(a, b rival) int { return cmp.Compare(e.Selection.place(a.Label), e.Selection.place(b.Label)) })
+	return c
 }
 
 // over reports whether a deployment is better than another: the other violates the SLO, or costs
@@ -90,13 +112,12 @@ func over(one, other *Entry, d *Difference) State {
 }
 
 // promotable reports whether the candidate should replace what runs today: it is better than today's
-// deployment and than the best rule, in every stretch and without churn.
+// deployment and than every other rule, in every stretch and without churn.
 func (c contest) promotable() State {
-	against := over(c.choice, c.today, c.choice.AgainstToday)
-	if c.rule != c.today {
-		against = both(against, over(c.choice, c.rule, c.choice.AgainstRule))
+	against := both(over(c.choice, c.today, c.choice.AgainstToday), c.churn)
+	for _, r := range c.rivals {
+		against = both(against, over(c.choice, r.Entry, r.choice))
 	}
-	against = both(against, c.churn)
 	if against == Yes && (!c.safe || c.choice.Bound == "max") {
 		return Unclear
 	}
@@ -113,39 +134,46 @@ func both(a, b State) State {
 	return Unclear
 }
 
-// better reports whether the rule should replace what runs today.
-func (c contest) better() State {
-	if c.rule == c.today {
-		return No
+// better is the rule that should replace what runs today: of those that are clearly better, the one
+// that was best in the selection. No = none is.
+func (c contest) better() (rival, State) {
+	all := No
+	for _, r := range c.rivals {
+		switch over(r.Entry, c.today, r.today) {
+		case Yes:
+			return r, Yes
+		case Unclear:
+			all = Unclear
+		}
 	}
-	return over(c.rule, c.today, c.rule.AgainstToday)
+	return rival{}, all
 }
 
 // moreRunsHelp unless the engines disagree or no deployment meets the SLO.
 func (c contest) moreRunsHelp() bool {
-	if c.today.SLO == No && c.rule.SLO == No && c.choice.SLO == No {
-		return false
-	}
-	for _, d := range c.differences() {
-		if d.enginesDisagree() {
-			return false
-		}
-	}
-	return true
+	return !c.noneMeetsSLO() && !slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree)
 }
 
+func (c contest) noneMeetsSLO() bool {
+	return c.today.SLO == No && c.choice.SLO == No && !slices.ContainsFunc(c.rivals, func(r rival) bool { return r.SLO != No })
+}
+
+// differences in cost that a verdict needs.
 func (c contest) differences() []*Difference {
 	all := []*Difference{c.choice.AgainstToday}
-	if c.rule != c.today {
-		all = append(all, c.choice.AgainstRule, c.rule.AgainstToday)
+	for _, r := range c.rivals {
+		all = append(all, r.choice, r.today)
 	}
 	return all
 }
 
 // name of a deployment as people say it.
 func (c contest) name(e *Entry) string {
-	if e.Role == RoleCandidate {
+	switch {
+	case e.Role == RoleCandidate:
 		return e.Label
+	case e == c.today && c.e.Settings.TodayAssumed:
+		return RuleName(e.Policy) + " (assumed to run today)"
 	}
 	return RuleName(e.Policy)
 }
@@ -178,16 +206,15 @@ func (c contest) promote() Verdict {
 	return v
 }
 
-func (c contest) change() Verdict {
-	v := Verdict{Kind: Change, Policy: c.rule.Policy}
-	c.saved(&v, c.rule.AgainstToday)
-	v.Sentence = fmt.Sprintf("Change %s to %s: it meets the objective and %s.", c.name(c.today), c.name(c.rule),
-		c.saving(c.rule.AgainstToday))
+func (c contest) change(to rival) Verdict {
+	v := Verdict{Kind: Change, Policy: to.Policy}
+	c.saved(&v, to.today)
+	v.Sentence = fmt.Sprintf("Change %s to %s: it meets the objective and %s.", c.name(c.today), c.name(to.Entry), c.saving(to.today))
 	if c.today.SLO == No {
 		v.Sentence = fmt.Sprintf("Change %s to %s: it meets the objective, which %s violates (%s of the requests over it); it %s.",
-			c.name(c.today), c.name(c.rule), c.name(c.today), result.Percent(c.today.Over), c.saving(c.rule.AgainstToday))
+			c.name(c.today), c.name(to.Entry), c.name(c.today), result.Percent(c.today.Over), c.saving(to.today))
 	}
-	if target := targetOf(c.rule.Policy); target > 100 {
+	if target := targetOf(to.Policy); target > 100 {
 		v.Sentence += fmt.Sprintf(" At %g %% pods run above their CPU requests: nodes must have room for that.", target)
 	}
 	return v
@@ -202,13 +229,11 @@ func (c contest) keep() Verdict {
 	case c.churn == No:
 		because = fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, today's deployment %.0f times (--max-churn)", c.choice.Label,
 			float64(c.choice.changes()), float64(c.today.changes()))
-	case c.choice.AgainstToday.Saves != No && c.rule != c.today:
-		because = fmt.Sprintf("%s is as good as %s", c.name(c.rule), c.choice.Label)
+	case c.choice.AgainstToday.Saves != No:
+		because = fmt.Sprintf("%s is not better than every rule", c.choice.Label)
 	}
 	v.Sentence = fmt.Sprintf("Keep %s: it meets the objective at %s %s a month, and %s.", c.name(c.today), money(c.today.PerMonth),
 		c.e.Currency, because)
-	c.saved(&v, c.choice.AgainstToday)
-	v.Saved, v.SavedLow, v.SavedHigh = 0, 0, 0
 	return v
 }
 
@@ -217,8 +242,8 @@ func (c contest) undecided() Verdict {
 	v := Verdict{Kind: Undecided, Policy: c.today.Policy}
 	open, decides := c.open()
 	v.Sentence = fmt.Sprintf("Cannot tell yet: %s. %s would decide it.", open, decides)
-	if c.better() == Yes {
-		v.Sentence += fmt.Sprintf(" Until then, %s %s.", c.name(c.rule), c.saving(c.rule.AgainstToday))
+	if r, better := c.better(); better == Yes {
+		v.Sentence += fmt.Sprintf(" Until then, %s %s.", c.name(r.Entry), c.saving(r.today))
 	}
 	return v
 }
@@ -230,7 +255,7 @@ func (c contest) open() (question, decides string) {
 	case len(c.choice.months) < minPairs:
 		return fmt.Sprintf("%d runs of each deployment are too few for an interval", len(c.choice.months)),
 			fmt.Sprintf("At least %d (--seeds %d)", minPairs, minPairs)
-	case c.today.SLO == No && c.rule.SLO == No && c.choice.SLO == No:
+	case c.noneMeetsSLO():
 		return fmt.Sprintf("no deployment meets the objective on the test part (%s of the requests are over it with %s, %s with %s)",
 			result.Percent(c.today.Over), c.name(c.today), result.Percent(c.choice.Over), c.choice.Label), "Another objective, or other bounds,"
 	case !c.safe:
@@ -242,7 +267,11 @@ func (c contest) open() (question, decides string) {
 	case c.choice.Bound == "max":
 		return c.choice.Label + " stays at its maximum of replicas", "Higher bounds"
 	}
-	for _, e := range []*Entry{c.choice, c.today, c.rule} {
+	entries := []*Entry{c.choice, c.today}
+	for _, r := range c.rivals {
+		entries = append(entries, r.Entry)
+	}
+	for _, e := range entries {
 		if e.SLO == Unclear {
 			return fmt.Sprintf("whether %s meets the objective is not clear (%s of the requests over it, %s to %s; %s allowed)", c.name(e),
 				result.Percent(e.Over), result.Percent(e.OverRange.Low), result.Percent(e.OverRange.High),
@@ -255,27 +284,29 @@ func (c contest) open() (question, decides string) {
 				signed(d.Mean), signed(d.Whole)), "Longer stretches (--stretch) or a longer test part"
 		}
 	}
-	if d := c.choice.AgainstToday; d.Saves == Unclear {
-		return fmt.Sprintf("the cost of %s differs from that of %s by %s to %s", c.choice.Label, c.name(c.today), signed(d.Low),
-			signed(d.High)), moreSeeds
+	apart := func(d *Difference, one, other *Entry) string {
+		return fmt.Sprintf("the cost of %s differs from that of %s by %s to %s", c.name(one), c.name(other), signed(d.Low), signed(d.High))
 	}
-	if d := c.choice.AgainstRule; c.rule != c.today && d.Saves == Unclear {
-		return fmt.Sprintf("the cost of %s differs from that of %s by %s to %s", c.choice.Label, c.name(c.rule), signed(d.Low),
-			signed(d.High)), moreSeeds
+	for _, r := range c.rivals {
+		if r.choice.Saves == Unclear {
+			return apart(r.choice, c.choice, r.Entry), moreSeeds
+		}
+		if r.today.Saves == Unclear {
+			return apart(r.today, r.Entry, c.today), moreSeeds
+		}
 	}
-	d := c.rule.AgainstToday
-	return fmt.Sprintf("the cost of %s differs from that of %s by %s to %s", c.name(c.rule), c.name(c.today), signed(d.Low),
-		signed(d.High)), moreSeeds
+	return apart(c.choice.AgainstToday, c.choice, c.today), moreSeeds
 }
 
 // reasons are the figures behind the verdict.
 func (c contest) reasons(maxChurn float64) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	for _, e := range []*Entry{c.today, c.rule, c.choice} {
-		if e == c.rule && c.rule == c.today {
-			continue
-		}
+	shown := []*Entry{c.today, c.choice}
+	for _, r := range c.rivals {
+		shown = append(shown, r.Entry)
+	}
+	for _, e := range shown {
 		add("%s: %s %s a month, %s of the requests over the SLO, %.1f replica changes and %.1f resizes an hour", c.name(e),
 			money(e.PerMonth), c.e.Currency, result.Percent(e.Over), float64(e.ReplicaChanges), float64(e.Resizes))
 	}
