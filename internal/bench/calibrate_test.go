@@ -261,3 +261,20 @@ func TestOneSettingForAllScenes(t *testing.T) {
 		t.Errorf("alone %+v, for both %+v", alone.Best, both.Best)
 	}
 }
+
+// TestCalibrationSavesCoresWhereTheBillIsTheSame: an application alone on nodes of its own pays
+// for all of them whatever a setting does. A higher target that meets the SLO is found none the
+// less, by its core-hours.
+func TestCalibrationSavesCoresWhereTheBillIsTheSame(t *testing.T) {
+	task := smallTask("hpa:down-window=300s,limits=keep,request=keep")
+	task.Loads = task.Loads[:1]
+	task.App.Kinds[0].SLO.Latency = 2 * time.Second
+	task.Clusters = WithNeighbours(pool.Cluster{}, nil)
+	found, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, b := found.Default, found.Best; !b.feasible() || b.CoreHours > 0.9*d.CoreHours {
+		t.Errorf("%s with %v core-hours; the default has %v", b.Spec, b.CoreHours, d.CoreHours)
+	}
+}

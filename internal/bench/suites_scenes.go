@@ -67,11 +67,15 @@ func nodesName(c pool.Cluster) string {
 	return name
 }
 
-// neighboursName says what share of the nodes they use, and request if that differs.
+// neighboursName says what share of the nodes they use, what they request if that differs, and
+// their manners where those are not the default.
 func neighboursName(n pool.Neighbours) string {
 	name := fmt.Sprintf("%g%%", 100*n.Use)
 	if n.Request != n.Use {
 		name += fmt.Sprintf("/%g%%", 100*n.Request)
+	}
+	if manners := n.Manners(); manners != "" {
+		name += " " + manners
 	}
 	return name
 }
@@ -182,13 +186,15 @@ func tuned() []Policy {
 }
 
 // contentionScenes are neighbours at four levels of use; what they request is the same, less or
-// more.
+// more. At 70 % what is assumed of them is varied too.
 func contentionScenes() []listed {
 	diurnal := hour("diurnal", diurnalHour)
 	all := []listed{{"boutique", 1, diurnal, "", ""}}
 	for _, n := range []string{
 		"use=0.5", "use=0.7", "use=0.85", "use=0.5,request=0.2", "use=0.7,request=0.4", "use=0.85,request=0.5",
 		"use=0.5,request=0.7", "use=0.7,request=0.85", "use=0.85,request=0.9",
+		// What is assumed of them: that they vary, in which bursts, and how many they are.
+		"use=0.7,vary=0", "use=0.7,vary=0.3", "use=0.7,burst=5ms", "use=0.7,burst=100ms", "use=0.7,pods-per-core=1",
 	} {
 		all = append(all, listed{"boutique", 1, diurnal, "", n})
 	}

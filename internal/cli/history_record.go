@@ -18,6 +18,7 @@ type historyRecordFlags struct {
 	workloadFlags
 	app, workload, policy, engine string
 	cpuModel                      string
+	nodes                         poolFlags
 	step                          time.Duration
 	perturb                       simulate.Perturb
 	out                           string
@@ -42,6 +43,9 @@ made longer than its own length; a file cannot.`,
   # A day in the event engine, which simulates every request
   loadline history record --app single --workload day --policy hpa --engine event -o past
 
+  # On nodes of 4 cores that other tenants keep half busy
+  loadline history record --app boutique --workload day --pool eks-4 --neighbours use=0.5 -o past
+
   # With gaps and noise, as real metrics have them
   loadline history record --app boutique --workload day --metrics-loss 0.02 --cpu-noise 0.05 -o past`,
 		Args: Exactly(),
@@ -62,6 +66,7 @@ made longer than its own length; a file cannot.`,
 		"how long, such as 36h or 7d; default: the workload's own length, a day for generators")
 	spanVar(flags, &f.step, "step", simulate.DefaultHistoryStep, "of the history, not shorter than the policy's scrapes")
 	f.addReading(flags)
+	f.nodes.add(flags)
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
 	flags.Float64Var(&f.perturb.MetricsLoss, "metrics-loss", 0,
 		"probability that a service's step, or a scrape that the policy sees, is lost")
@@ -120,9 +125,12 @@ func (f *historyRecordFlags) spec(stderr io.Writer) (simulate.HistorySpec, error
 	spec := simulate.HistorySpec{
 		Policy: f.policy, Engine: f.engine, Step: f.step, Seed: f.options.Seed, CPU: cpu, Perturb: f.perturb,
 	}
+	faults = append(faults, f.nodes.apply(&spec.Cluster))
 	if model != nil && w != nil {
-		spec.App, spec.Workload, spec.Duration = model.App, w.Name, w.Duration()
-		spec.Load, err = w.For(model.App)
+		spec.App, err = f.nodes.scaled(model.App)
+		faults = append(faults, err)
+		spec.Workload, spec.Duration = w.Name, w.Duration()
+		spec.Load, err = w.For(spec.App)
 		faults = append(faults, err)
 		if err := spec.Validate(); err != nil {
 			faults = append(faults, UsageError(err))

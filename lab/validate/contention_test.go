@@ -23,6 +23,7 @@ func TestContentionAgreesWithRealProcesses(t *testing.T) {
 	atMost(t, "event: median error of periods, held out", event.Periods.Median, 0.01)
 	atMost(t, "event: median error of throttled periods, held out", event.Throttled.Median, 0.15)
 	atMost(t, "fluid: median error of CPU, held out", fluid.CPU.Median, askedCPU)
+	atMost(t, "fluid: median error of the p99, held out", fluid.P99.Median, 0.35)
 	atMost(t, "fluid: median error of periods, held out", fluid.Periods.Median, 0.01)
 	if event.P99.N < 15 || event.Throttled.N < 8 {
 		t.Errorf("only %d p99s and %d numbers of throttled periods are held out", event.P99.N, event.Throttled.N)

@@ -206,8 +206,8 @@ func (e *Engine) Meter() *sim.Meter { return e.meter }
 // ControlPlane holds the pods.
 func (e *Engine) ControlPlane() *sim.ControlPlane { return e.cp }
 
-// Events is the number of events processed: each arrival at a service, end of CPU work, and end
-// of a waiting time.
+// Events is the number of events processed: each arrival at a service, end of CPU work, end of a
+// waiting time, and arrival and end of a neighbour's burst.
 func (e *Engine) Events() uint64 { return e.events }
 
 // Apply accepts a plan.

@@ -82,10 +82,12 @@ func (e *Engine) burstEvent(i int32) {
 	e.syncOthers(n)
 	o := &n.others
 	if o.toFinish <= doneEps && o.bursts > 0 {
+		e.events++
 		o.bursts--
 		o.toFinish = o.sizes.ExpFloat64() * float64(e.cfg.Cluster.Neighbours.Burst)
 	}
 	if o.toArrive <= doneEps*o.rate {
+		e.events++
 		o.toArrive = o.arrivals.ExpFloat64()
 		if o.bursts < o.most {
 			o.bursts++

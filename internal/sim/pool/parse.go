@@ -38,6 +38,8 @@ var poolOptions = []option[Pool]{
 		func(p *Pool) float64 { return p.Daemons.Cores }, func(p *Pool, x float64) { p.Daemons.Cores = x }, false},
 	{"daemons-memory", memoryUnit, 0, 32 << 40,
 		func(p *Pool) float64 { return float64(p.Daemons.Memory) }, func(p *Pool, x float64) { p.Daemons.Memory = int64(x) }, false},
+	{"daemons-pods", count, 0, 100,
+		func(p *Pool) float64 { return float64(p.DaemonPods) }, func(p *Pool, x float64) { p.DaemonPods = int(x) }, false},
 	{"placement", word("least", "most"), 0, 1,
 		func(p *Pool) float64 { return float64(p.Placement) }, func(p *Pool, x float64) { p.Placement = Placement(x) }, false},
 	{"spread", word("no", "yes"), 0, 1, func(p *Pool) float64 {
@@ -70,6 +72,12 @@ var elasticOptions = []option[Pool]{
 		return p.ConsolidateAfter.Seconds()
 	}, func(p *Pool, x float64) { p.ConsolidateAfter = max(spanOf(x), -time.Second) }, false},
 	{"budget", number, 0.001, 1, func(p *Pool) float64 { return p.Budget }, func(p *Pool, x float64) { p.Budget = x }, false},
+	{"evict-last", word("no", "yes"), 0, 1, func(p *Pool) float64 {
+		if p.EvictLast {
+			return 1
+		}
+		return 0
+	}, func(p *Pool, x float64) { p.EvictLast = x == 1 }, false},
 }
 
 // unnamed is the name of a pool that has none.

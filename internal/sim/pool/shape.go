@@ -94,16 +94,25 @@ func (n Neighbours) String() string {
 	for _, o := range neighbourOptions {
 		all = append(all, o.key+"="+o.unit.format(o.get(&n)))
 	}
-	for _, o := range manners {
-		if v := o.get(&n); v != o.get(&Neighbours{}) {
-			all = append(all, o.key+"="+o.unit.format(v))
-		}
+	if text := n.Manners(); text != "" {
+		all = append(all, text)
 	}
 	if n.Shape.Name != "" {
 		all = append(all, "shape="+n.Shape.Name)
 	}
 	if period := n.Shape.Step * time.Duration(len(n.Shape.Factor)); n.Shape.Name == diurnalShape && period != 24*time.Hour {
 		all = append(all, "period="+formatSpan(period.Seconds()))
+	}
+	return strings.Join(all, ",")
+}
+
+// Manners is how they use their CPU, as ParseNeighbours reads it, where it is not the default.
+func (n Neighbours) Manners() string {
+	var all []string
+	for _, o := range manners {
+		if v := o.get(&n); v != o.get(&Neighbours{}) {
+			all = append(all, o.key+"="+o.unit.format(v))
+		}
 	}
 	return strings.Join(all, ",")
 }

@@ -19,6 +19,9 @@ func TestParseNeighbours(t *testing.T) {
 		{"requests of nothing", "use=0.5,request=0", Neighbours{Use: 0.5}},
 		{"requests without use", "request=0.5,shape=constant", Neighbours{Request: 0.5}},
 		{"a wave of an hour", "use=0.5,shape=diurnal,period=1h", Neighbours{Use: 0.5, Request: 0.5, Shape: Diurnal(time.Hour)}},
+		{"their manners", "use=0.5,vary=0.3,burst=100ms,pods-per-core=2",
+			Neighbours{Use: 0.5, Request: 0.5, Vary: 0.3, Burst: 100 * time.Millisecond, PodsPerCore: 2}},
+		{"steady", "use=0.5,vary=0,burst=0s", Neighbours{Use: 0.5, Request: 0.5, Vary: -1, Burst: -1}},
 		{"a file", "use=0.5,shape=office.csv", Neighbours{Use: 0.5, Request: 0.5, Shape: Shape{Name: "office.csv"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -39,6 +42,8 @@ func TestWrongNeighboursAreRefused(t *testing.T) {
 		{"every fault at once", "use=3,requests=0.5,memory=half,period=1h", []string{"use=3: must be a number from 0 to 2",
 			`unknown key "requests"; did you mean "request"?`, "memory=half: must be a number from 0 to 0.95",
 			"period is of shape=diurnal, and the shape is constant"}},
+		{"wrong manners", "use=0.5,vary=-1,burst=1m,pods-per-core=0", []string{"vary=-1: must be a number from 0 to 2",
+			"burst=1m: must be a time from 0s to 10s", "pods-per-core=0: must be a number from 0.1 to 100"}},
 		{"a full node", "use=0.5,request=1", []string{"request=1: must be a number from 0 to 0.95"}},
 		{"a wrong period", "use=0.5,shape=diurnal,period=1s", []string{"period=1s: must be a time from 1m to 168h"}},
 		{"no shape", "use=0.5,shape=", []string{"shape=: must be constant, diurnal or the name of a file"}},
