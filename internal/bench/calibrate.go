@@ -28,6 +28,7 @@ type CalibrationTask struct {
 	App    *loadline.App
 	Policy string            // name:key=value,...; given settings are fixed
 	Axes   []string          // that it may change, of guard.AxisNames; nil = all
+	Margin float64           // part of the allowed share over the SLO that a setting may use; 0 = 0.7
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
@@ -82,7 +83,8 @@ type Try struct {
 	Over      float64 `json:"over_slo_ratio"` // of the worst run
 	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
 
-	point []float64
+	point  []float64
+	margin float64 // 0 = the usual one
 }
 
 // Calibration is the result of a search.

@@ -36,8 +36,10 @@ type Matrix struct {
 	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels, empty = only
 	// in the cluster of the runs.
 	Neighbours []float64
-	Baseline   string // label of the policy that others are compared with; "" = the first policy
-	Training   Training
+	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
+	Margin   float64
+	Baseline string // label of the policy that others are compared with; "" = the first policy
+	Training Training
 }
 
 // Training is the same for every policy to be trained.

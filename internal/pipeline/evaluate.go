@@ -202,7 +202,7 @@ func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
 		// A baseline is calibrated where it is judged: candidates are not asked to bear other
 		// neighbours either.
-		Neighbours: []float64{},
+		Neighbours: []float64{}, Margin: reserve,
 	}
 	if len(c.policies) > 0 {
 		m.Baseline = c.policies[0].Label

@@ -89,7 +89,7 @@ func TestClearCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs several evaluations")
 	}
-	f := proofRun(t, "diurnal:low=100,high=300,period=1h,peak=20m+noise:cv=0.05")
+	f := proofRun(t, "diurnal:low=60,high=180,period=1h,peak=20m+noise:cv=0.05")
 	base := EvaluationSettings{Stretch: 12 * time.Minute, Workers: 2}
 	loose, tight := base, base
 	loose.Today, tight.Today = "hpa:target=15", "hpa:target=400"
@@ -100,9 +100,9 @@ func TestClearCases(t *testing.T) {
 	if e = mustEvaluate(t, f, tight); e.Verdict.Kind != Change && e.Verdict.Kind != Promote || !strings.Contains(e.Verdict.Sentence, "violates") {
 		t.Errorf("far too tight: %s", e.Verdict.Sentence)
 	}
-	// The best rule of an evaluation as today's: it is kept, unless a candidate of 200 steps is better.
+	// What an evaluation advised is kept by the next.
 	tuned := base
-	tuned.Today = e.Selection.Fallback
+	tuned.Today = e.Verdict.Policy
 	if e = mustEvaluate(t, f, tuned); e.Verdict.Kind != Keep {
 		t.Errorf("a tuned rule: %s", e.Verdict.Sentence)
 	}

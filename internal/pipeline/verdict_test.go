@@ -199,8 +199,8 @@ func TestChoices(t *testing.T) {
 		return e
 	}
 	rules := []Entry{todayAt(0.002, 12), ruleAt(0.002, 10)}
-	cheap, twin := named("cheap", 0.009, 0.95, 6), named("cheap too", 0.009, 0.95, 6)
-	quick, quickest, between := named("quick", 0.001, 0.2, 9.5), named("quickest", 0, 0.1, 15), named("between", 0.004, 0.4, 7.2)
+	cheap, twin := named("cheap", 0.0035, 0.95, 6), named("cheap too", 0.0035, 0.95, 6)
+	quick, quickest, between := named("quick", 0.001, 0.2, 9.5), named("quickest", 0, 0.1, 15), named("between", 0.003, 0.4, 7.2)
 	stuck, churning := named("stuck", 0, 0.01, 5), named("churning", 0, 0.01, 5)
 	stuck.Bound, churning.ReplicaChanges = "max", 100
 	all := append(slices.Clone(rules), twin, cheap, quick, quickest, between, stuck, churning)
