@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -205,7 +206,8 @@ func writeEvaluation(dir string, e *pipeline.Evaluation) error {
 	picture := frontFigure(e).SVG()
 	path := filepath.Join(dir, frontFile)
 	err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(picture); return err })
-	if _, missing := os.Stat(filepath.Join(dir, pageFile)); errors.Is(err, fs.ErrPermission) && missing == nil {
+	if _, missing := os.Stat(filepath.Join(dir, pageFile)); missing == nil &&
+		(errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
 		return nil
 	}
 	if err != nil {
