@@ -160,7 +160,8 @@ func TestKeyOfADeployment(t *testing.T) {
 	for name, p := range map[string]Policy{
 		"bare": {}, "guarded": {Guard: "hpa"}, "another rule": {Guard: "hpa:target=60"}, "other settings": {Guard: "hpa", GuardSettings: &settings},
 		"each minute": {Guard: "hpa", Interval: 60e9}, "replicas only": {Axes: []string{guard.Horizontal}},
-		"sizes only": {Axes: []string{guard.VerticalRequests, guard.VerticalLimits}},
+		"another start": {Start: map[string][]loadline.Allocation{smallBursts: {{Replicas: 5}, {Replicas: 5}}}},
+		"sizes only":    {Axes: []string{guard.VerticalRequests, guard.VerticalLimits}},
 	} {
 		m := smallMatrix("hpa").withDefaults()
 		cells, _, err := m.cells("")

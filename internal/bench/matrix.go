@@ -81,10 +81,21 @@ type Policy struct {
 	GuardSettings *guard.Settings // nil = the defaults
 	Interval      time.Duration   // 0 = the policy's own
 	Axes          []string        // that it may change, of guard.AxisNames; nil = all
+	// Start is what it has given each service before a workload begins, by the workload's name; none
+	// = what the application declares.
+	Start map[string][]loadline.Allocation
 }
 
 // deployed is a run of the policy as it is deployed.
 func (p Policy) deployed(s simulate.Spec) simulate.Spec {
+	if start := p.Start[s.Workload]; start != nil {
+		app := *s.App
+		app.Services = slices.Clone(app.Services)
+		for i := range app.Services {
+			app.Services[i].Replicas, app.Services[i].Size = start[i].Replicas, start[i].Size
+		}
+		s.App = &app
+	}
 	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
 	return s
 }

@@ -58,7 +58,7 @@ func (r *runner) keep(record *Record) (*Record, error) {
 }
 
 func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share func(float64)) (*Record, error) {
-	app := j.cell.app.Model
+	app := spec.App
 	load, err := j.cell.loads[j.seed].For(app)
 	if err != nil {
 		return nil, err

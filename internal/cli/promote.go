@@ -100,7 +100,11 @@ type notBetterError struct {
 }
 
 func (e *notBetterError) Error() string {
-	return fmt.Sprintf("%s is not promoted. %s\n%s, or promote it all the same with --force", e.candidate, e.verdict, e.remedy)
+	text := fmt.Sprintf("%s is not promoted. %s", e.candidate, e.verdict)
+	if e.remedy == "" {
+		return text
+	}
+	return text + "\n" + e.remedy + ", or promote it all the same with --force"
 }
 
 func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr io.Writer) error {
@@ -116,7 +120,10 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	if verdict.Kind != pipeline.Promote && !f.force {
+	switch {
+	case verdict.Kind == pipeline.Refused: // no candidate was judged, so there is nothing to force
+		return &notBetterError{verdict.Sentence, "The run", "", exitRefused}
+	case verdict.Kind != pipeline.Promote && !f.force:
 		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --methods), or evaluate " +
 			"with other settings (loadline evaluate --help)", exitCodes[verdict.Kind]}
 	}
@@ -163,8 +170,8 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) erro
 
 // choose the candidate, by its name or as evaluated, and the verdict on it.
 func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, pipeline.Verdict, error) {
-	if e.Verdict.Kind == pipeline.Refused && f.candidate == "" {
-		return &pipeline.Entry{Label: "The run"}, e.Verdict, f.refuseForce(e)
+	if e.Verdict.Kind == pipeline.Refused {
+		return nil, e.Verdict, nil
 	}
 	var names []string
 	var chosen *pipeline.Entry
@@ -187,14 +194,6 @@ func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, pipeline
 	}
 	return chosen, pipeline.Verdict{Kind: pipeline.Undecided, Sentence: fmt.Sprintf("It was not judged on the test part, %s was: "+
 		"loadline evaluate --candidate %s judges it.", e.Selection.Choice, f.candidate)}, nil
-}
-
-// refuseForce reports that a refused run has nothing to force.
-func (f *promoteFlags) refuseForce(e *pipeline.Evaluation) error {
-	if f.force {
-		return fmt.Errorf("%s\n--force cannot help: no candidate was judged", e.Verdict.Sentence)
-	}
-	return nil
 }
 
 // resultsOf is the evaluation for the model's card.

@@ -105,15 +105,22 @@ func (e *Entry) judgeSLO() {
 	}
 }
 
-// saferThan reports whether no stretch has clearly more requests over the SLO than with what would
-// be replaced: a mean over a day can hide an hour.
-func (e *Entry) saferThan(other *Entry) (stretch string, safe bool) {
+// asSafeAs reports whether every stretch has about as few requests over the SLO as with what would be
+// replaced, and the worst one: a mean over a day can hide an hour.
+func (e *Entry) asSafeAs(other *Entry) (safe State, stretch string) {
+	safe = Yes
 	for i, s := range e.Stretches {
-		if i < len(other.Stretches) && notNaN(s.Over) > max(result.CountsIf, 1.5*notNaN(other.Stretches[i].Over)) {
-			return s.Stretch, false
+		if i >= len(other.Stretches) {
+			break
+		}
+		switch before := notNaN(other.Stretches[i].Over); {
+		case notNaN(s.Over) > max(2*result.CountsIf, 3*before):
+			return No, s.Stretch
+		case notNaN(s.Over) > max(result.CountsIf, 1.5*before):
+			safe, stretch = Unclear, s.Stretch
 		}
 	}
-	return "", true
+	return safe, stretch
 }
 
 // Changes per hour below which churn does not matter, whatever today's are, and the margin within

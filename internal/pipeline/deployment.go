@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
@@ -66,6 +67,24 @@ func (j EvaluationSettings) baselines(f *Folder) []bench.Policy {
 			p.Axes = j.Axes
 		}
 		all = append(all, p)
+	}
+	return all
+}
+
+// startAt lets deployments begin each stretch with what they had given every service by then, in
+// runs over the whole part. Otherwise one that never changes anything would begin each stretch with
+// the right size.
+func startAt(deployments []bench.Policy, whole []Entry, on []Stretch) []bench.Policy {
+	all := slices.Clone(deployments)
+	for i := range all {
+		e := entryOf(whole, all[i].Label)
+		if e == nil {
+			continue
+		}
+		all[i].Start = map[string][]loadline.Allocation{}
+		for _, s := range on {
+			all[i].Start[s.Name] = e.runs[0].Applied.At(s.From)
+		}
 	}
 	return all
 }

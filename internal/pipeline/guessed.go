@@ -20,14 +20,14 @@ func guessed(t *twin.Twin) []string {
 		name := t.App.Services[i].Name
 		var lacks []string
 		for _, figure := range []struct{ field, what string }{
-			{"cpu", "CPU per request"}, {"cpu.cv", "response times"}, {"cpu.request", "sizes"}, {"startup", "start-up time"},
+			{"cpu", "CPU per request"}, {"cpu.cv", "response times"}, {"size.cpu.request", "sizes"}, {"startup", "start-up time"},
 		} {
 			if assumed["services."+name+"."+figure.field] {
 				lacks = append(lacks, figure.what)
 			}
 		}
 		cpu := assumed["services."+name+".cpu"]
-		if cpu || assumed["services."+name+".cpu.cv"] && assumed["services."+name+".cpu.request"] {
+		if cpu || assumed["services."+name+".cpu.cv"] && assumed["services."+name+".size.cpu.request"] {
 			all = append(all, fmt.Sprintf("service %s: %s", name, strings.Join(lacks, ", ")))
 		}
 	}

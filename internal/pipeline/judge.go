@@ -21,7 +21,7 @@ var nan = math.NaN()
 func (p *proof) judge(ctx context.Context) error {
 	e := p.evaluation
 	deployments := append(slices.Clone(p.rules), p.choice)
-	whole, err := p.whole(ctx, deployments)
+	whole, err := p.whole(ctx, WholeDir, p.folder.HeldOut, deployments, [2]float64{0.5, 0.6})
 	if err != nil {
 		return err
 	}
@@ -30,6 +30,7 @@ func (p *proof) judge(ctx context.Context) error {
 		return err
 	}
 	e.Stretches = evaluated(on, p.folder.Subject.HeldOut.From)
+	deployments = startAt(deployments, whole, on)
 	for look := range mostLooks {
 		e.Looks, e.Seeds = look+1, p.Seeds<<look
 		from := 0.6 + 0.35*float64(look)/mostLooks
@@ -60,18 +61,17 @@ func (p *proof) judge(ctx context.Context) error {
 	return nil
 }
 
-// whole runs deployments over the whole test part in the fluid engine. It may choose stretches and
+// whole runs deployments over a whole part in the fluid engine. It may choose stretches and
 // contradict the event engine, but decides nothing alone. Nil = it does not simulate the
 // application.
-func (p *proof) whole(ctx context.Context, deployments []bench.Policy) ([]Entry, error) {
+func (p *proof) whole(ctx context.Context, dir string, load *workload.Workload, deployments []bench.Policy, share [2]float64) ([]Entry, error) {
 	if fluid.Check(p.folder.App) != nil {
 		return nil, nil
 	}
-	load := p.folder.HeldOut
 	return p.run(ctx, comparison{
-		dir: WholeDir, engine: "fluid", on: []Stretch{{wholeStretch, 0, load.Duration(), load, 1}}, length: selectionStretch,
+		dir: dir, engine: "fluid", on: []Stretch{{wholeStretch, 0, load.Duration(), load, 1}}, length: selectionStretch,
 		policies: slices.DeleteFunc(slices.Clone(deployments), func(d bench.Policy) bool { return isOracle(d.Spec) || d.Trained }),
-		seeds:    1, share: [2]float64{0.5, 0.6},
+		seeds:    1, share: share,
 	})
 }
 

@@ -127,7 +127,7 @@ func TestRatesAloneAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Guessed) != 1 || !strings.Contains(s.Guessed[0], "service server: CPU per request, response times") {
+	if len(s.Guessed) != 1 || !strings.Contains(s.Guessed[0], "service server: CPU per request, response times, sizes, start-up time") {
 		t.Errorf("guessed: %v", s.Guessed)
 	}
 	dir := t.TempDir()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -56,14 +57,13 @@ func (p *proof) selection(ctx context.Context) error {
 	if err := p.calibrate(ctx, work); err != nil {
 		return err
 	}
-	work.policies, work.share = slices.DeleteFunc(slices.Clone(p.rules), func(b bench.Policy) bool { return isOracle(b.Spec) }),
-		[2]float64{0.2, 0.3} // an oracle needs no choice
-	if s.Entries, err = p.run(ctx, work); err != nil {
+	work.policies = slices.DeleteFunc(slices.Clone(p.rules), func(b bench.Policy) bool { return isOracle(b.Spec) }) // it needs no choice
+	if s.Entries, err = p.onSelection(ctx, work, 0.15, 0.25); err != nil {
 		return err
 	}
 	rule := bestRule(s.Entries)
 	s.Rule, s.Fallback = rule.Label, rule.Policy
-	work.policies, work.share = nil, [2]float64{0.3, 0.5}
+	work.policies = nil
 	for _, c := range p.candidates {
 		d, err := p.deployment(p.folder, c, s.Fallback)
 		if err != nil {
@@ -71,7 +71,7 @@ func (p *proof) selection(ctx context.Context) error {
 		}
 		work.policies = append(work.policies, d)
 	}
-	entries, err := p.run(ctx, work)
+	entries, err := p.onSelection(ctx, work, 0.25, 0.5)
 	if err != nil {
 		return err
 	}
@@ -84,10 +84,23 @@ func (p *proof) selection(ctx context.Context) error {
 	return nil
 }
 
+// onSelection runs deployments on the stretches of the selection part, each as it would be by then.
+func (p *proof) onSelection(ctx context.Context, work comparison, from, to float64) ([]Entry, error) {
+	middle := from + 0.3*(to-from)
+	whole, err := p.whole(ctx, filepath.Join(SelectionDir, WholeDir), p.folder.Selection, work.policies, [2]float64{from, middle})
+	if err != nil {
+		return nil, err
+	}
+	work.policies, work.share = startAt(work.policies, whole, work.on), [2]float64{middle, to}
+	return p.run(ctx, work)
+}
+
 // calibrate searches the settings of the baselines that are to be calibrated.
 func (p *proof) calibrate(ctx context.Context, work comparison) error {
 	p.rules = p.baselines(p.folder)
-	work.on, work.share = work.on[:1], [2]float64{0, 0.2} // the search is the same in all
+	// The search is the same in all stretches, and begins with the replicas for the busiest.
+	busiest := slices.MaxFunc(work.on, func(a, b Stretch) int { return cmp.Compare(a.Load.Mean(), b.Load.Mean()) })
+	work.on, work.share = []Stretch{busiest}, [2]float64{0, 0.15}
 	for _, r := range p.rules {
 		if r.Calibrated {
 			work.policies = append(work.policies, r)

@@ -54,8 +54,8 @@ type contest struct {
 	today, choice *Entry
 	rivals        []rival // other baselines, those that were best in the selection first
 	churn         State
-	safe          bool // no stretch is much worse than today
-	worst         string
+	safe          State  // every stretch is about as safe as today
+	worst         string // stretch, if it is not
 }
 
 // rival is a baseline other than today's.
@@ -89,7 +89,7 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 func (e *Evaluation) contest(maxChurn float64) contest {
 	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice)}
 	c.churn = c.choice.churn(c.today, maxChurn)
-	c.worst, c.safe = c.choice.saferThan(c.today)
+	c.safe, c.worst = c.choice.asSafeAs(c.today)
 	for i := range e.Entries {
 		if b := &e.Entries[i]; b.Role == RoleBaseline && b != c.today {
 			c.rivals = append(c.rivals, rival{b, c.choice.costAgainst(b, float64(e.Own)), b.AgainstToday})
@@ -114,11 +114,11 @@ func over(one, other *Entry, d *Difference) State {
 // promotable reports whether the candidate should replace what runs today: it is better than today's
 // deployment and than every other rule, in every stretch and without churn.
 func (c contest) promotable() State {
-	against := both(over(c.choice, c.today, c.choice.AgainstToday), c.churn)
+	against := both(both(over(c.choice, c.today, c.choice.AgainstToday), c.churn), c.safe)
 	for _, r := range c.rivals {
 		against = both(against, over(c.choice, r.Entry, r.choice))
 	}
-	if against == Yes && (!c.safe || c.choice.Bound == "max") {
+	if against == Yes && c.choice.Bound == "max" {
 		return Unclear
 	}
 	return against
@@ -151,7 +151,7 @@ func (c contest) better() (rival, State) {
 
 // moreRunsHelp unless the engines disagree or no deployment meets the SLO.
 func (c contest) moreRunsHelp() bool {
-	return !c.noneMeetsSLO() && !slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree)
+	return !c.noneMeetsSLO() && c.choice.Bound != "max" && !slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree)
 }
 
 func (c contest) noneMeetsSLO() bool {
@@ -226,6 +226,9 @@ func (c contest) keep() Verdict {
 	switch {
 	case c.choice.SLO == No:
 		because = fmt.Sprintf("%s violates the objective (%s of the requests over it)", c.choice.Label, result.Percent(c.choice.Over))
+	case c.safe == No:
+		because = fmt.Sprintf("%s has more requests over the SLO in the stretch %q (%s)", c.choice.Label, c.worst,
+			result.Percent(c.choice.WorstOver))
 	case c.churn == No:
 		because = fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, today's deployment %.0f times (--max-churn)", c.choice.Label,
 			float64(c.choice.changes()), float64(c.today.changes()))
@@ -258,7 +261,7 @@ func (c contest) open() (question, decides string) {
 	case c.noneMeetsSLO():
 		return fmt.Sprintf("no deployment meets the objective on the test part (%s of the requests are over it with %s, %s with %s)",
 			result.Percent(c.today.Over), c.name(c.today), result.Percent(c.choice.Over), c.choice.Label), "Another objective, or other bounds,"
-	case !c.safe:
+	case c.safe == Unclear:
 		return fmt.Sprintf("%s has more requests over the SLO than %s in the stretch %q", c.choice.Label, c.name(c.today), c.worst),
 			"A candidate trained on such stretches, or a longer test part,"
 	case c.churn == Unclear:
@@ -309,6 +312,10 @@ func (c contest) reasons(maxChurn float64) []string {
 	for _, e := range shown {
 		add("%s: %s %s a month, %s of the requests over the SLO, %.1f replica changes and %.1f resizes an hour", c.name(e),
 			money(e.PerMonth), c.e.Currency, result.Percent(e.Over), float64(e.ReplicaChanges), float64(e.Resizes))
+	}
+	if c.safe != Yes {
+		add("%s has up to %s of the requests over the SLO in a stretch, more than today's deployment there", c.choice.Label,
+			result.Percent(c.choice.WorstOver))
 	}
 	if c.churn != Yes {
 		add("%s changes more than %g times as often as today's deployment: not promoted by default (--max-churn)", c.choice.Label, maxChurn)

@@ -60,7 +60,9 @@ func TestVerdicts(t *testing.T) {
 	fluidDisagrees := candidateAt(met, 70, 71, 69)
 	fluidDisagrees.Whole.PerMonth = 103
 	hidden := candidateAt(met, 70, 71, 69)
-	hidden.Stretches[0].Over = 0.05
+	hidden.Stretches[0].Over = 0.015
+	unsafe := candidateAt(met, 70, 71, 69)
+	unsafe.Stretches[0].Over = 0.05
 	tight := ruleAt(met, 70, 71, 69)
 	tight.Policy = "hpa:target=150"
 	for _, row := range []struct {
@@ -87,7 +89,8 @@ func TestVerdicts(t *testing.T) {
 		{"by chance", todayAt(met, 100, 101, 99), todayTwice(), candidateAt(met, 80, 110, 95), Undecided, "More runs (--seeds 6)"},
 		{"two runs", todayAt(met, 100, 101), todayTwice(), candidateAt(met, 50, 51), Undecided, "2 runs of each deployment are too few"},
 		{"engines disagree", todayAt(met, 100, 101, 99), todayTwice(), fluidDisagrees, Undecided, "by the fluid model +4.0 %"},
-		{"one stretch is much worse", todayAt(met, 100, 101, 99), todayTwice(), hidden, Undecided, `in the stretch "peak"`},
+		{"one stretch is much worse", todayAt(met, 100, 101, 99), todayTwice(), unsafe, Keep, `more requests over the SLO in the stretch "peak"`},
+		{"one stretch is worse", todayAt(met, 100, 101, 99), todayTwice(), hidden, Undecided, `in the stretch "peak"`},
 		{"at the maximum", todayAt(met, 100, 101, 99), todayTwice(), stuck, Undecided, "stays at its maximum"},
 		{"nothing meets the objective", todayAt(violated, 100, 101, 99), todayTwice(), candidateAt(violated, 50, 51, 50), Undecided,
 			"no deployment meets the objective"},
