@@ -160,14 +160,21 @@ func (s *Selection) place(label string) float64 {
 	return math.MaxFloat64 * float64(min(e.Over, 1))
 }
 
+// idle reports whether a deployment does nothing, since its axes allow nothing of what it proposes.
+func (e *Entry) idle() bool { return len(e.NotAllowed) > 0 && e.changes() < 0.5 }
+
 // choose a candidate: among those that meet the SLO, or if none does the one with the fewest
-// requests over it. One that stays at its upper bound, or changes too often, is chosen only if
-// there is no other. The order of the candidates does not matter.
+// requests over it. One that stays at its upper bound, changes too often, or cannot act on the axes is
+// chosen only if there is no other. The order of the candidates does not matter.
 func (s *Selection) choose(prefer Preference, maxChurn float64) string {
-	var all, met, able []*Entry
+	var all, met, able, idle []*Entry
 	for i := range s.Entries {
 		c := &s.Entries[i]
 		if c.Role != RoleCandidate {
+			continue
+		}
+		if c.idle() {
+			idle = append(idle, c)
 			continue
 		}
 		all = append(all, c)
@@ -184,6 +191,8 @@ func (s *Selection) choose(prefer Preference, maxChurn float64) string {
 		}).Label
 	}
 	switch {
+	case len(all) == 0:
+		return least(idle, func(e *Entry) float64 { return float64(e.Over) })
 	case len(met) == 0:
 		return least(all, func(e *Entry) float64 { return float64(e.Over) })
 	case len(able) == 0:

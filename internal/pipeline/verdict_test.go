@@ -206,7 +206,9 @@ func TestChoices(t *testing.T) {
 	quick, quickest, between := named("quick", 0.001, 0.2, 9.5), named("quickest", 0, 0.1, 15), named("between", 0.003, 0.4, 7.2)
 	stuck, churning := named("stuck", 0, 0.01, 5), named("churning", 0, 0.01, 5)
 	stuck.Bound, churning.ReplicaChanges = "max", 100
-	all := append(slices.Clone(rules), twin, cheap, quick, quickest, between, stuck, churning)
+	idle := named("idle", 0, 0.01, 5)
+	idle.ReplicaChanges, idle.NotAllowed = 0, []string{"cpu"}
+	all := append(slices.Clone(rules), twin, cheap, quick, quickest, between, stuck, churning, idle)
 	for prefer, want := range map[Preference]string{PreferCost: "cheap", PreferLatency: "quick", PreferBalanced: "between"} {
 		if got := chosenOf(prefer, all...); got != want {
 			t.Errorf("%s: %s, want %s", prefer, got, want)
@@ -220,6 +222,9 @@ func TestChoices(t *testing.T) {
 	}
 	if got := chosenOf(PreferCost, append(slices.Clone(rules), stuck)...); got != "stuck" {
 		t.Errorf("the only one stays at its bound: %s", got)
+	}
+	if got := chosenOf(PreferCost, append(slices.Clone(rules), idle)...); got != "idle" {
+		t.Errorf("the only one cannot act: %s", got)
 	}
 	if err := Preference("chaep").Check(); err == nil || !strings.Contains(err.Error(), "known: cost") {
 		t.Error(err)
