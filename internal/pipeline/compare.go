@@ -85,9 +85,10 @@ const (
 	fluidMeets    = result.CountsIf / 3
 )
 
-// judgeSLO decides whether the objective is met over the whole part: at most 1 % of the requests
+// judgeSLO sets the intervals, and decides whether the objective is met over the whole part: at most 1 % of the requests
 // over it.
 func (e *Entry) judgeSLO() {
+	e.MonthRange = bench.IntervalAt(e.months, level)
 	e.OverRange, e.SLO = bench.IntervalAt(e.overs, level), Unclear
 	if len(e.overs) < minPairs {
 		return

@@ -77,10 +77,11 @@ type Entry struct {
 	SHA256     string `json:"sha256,omitempty"`   // of a candidate's model
 	Fallback   string `json:"fallback,omitempty"` // rule of the guard around it; none = no guard
 
-	PerMonth result.Number `json:"per_month"` // money
-	Services []ServiceCost `json:"services"`
-	Cores    result.Number `json:"cores"` // paid for, mean
-	GiB      result.Number `json:"gib"`
+	PerMonth   result.Number  `json:"per_month"`       // money
+	MonthRange bench.Interval `json:"per_month_range"` // it and its interval
+	Services   []ServiceCost  `json:"services"`
+	Cores      result.Number  `json:"cores"` // paid for, mean
+	GiB        result.Number  `json:"gib"`
 
 	Over      result.Number  `json:"over_slo_ratio"` // share of the requests
 	OverRange bench.Interval `json:"over_slo_range"` // it and its interval

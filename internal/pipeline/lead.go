@@ -20,5 +20,11 @@ func (e *Evaluation) Lead() report.Lead {
 			money(v.SavedLow), money(v.SavedHigh))})
 	}
 	facts = append(facts, report.Fact{Name: "Axes", Value: strings.Join(e.Settings.Axes, ", ")})
-	return report.Lead{Kind: string(v.Kind), Sentence: v.Sentence, Facts: facts, Reasons: v.Reasons, Assumptions: e.Assumptions}
+	lead := report.Lead{Kind: string(v.Kind), Sentence: v.Sentence, Facts: facts, Reasons: v.Reasons, Assumptions: e.Assumptions,
+		Unit: e.Currency + " a month", Points: []report.Point{}}
+	for i := range e.Entries {
+		p := &e.Entries[i]
+		lead.Points = append(lead.Points, report.NewPoint(p.Label, p.remark(), p.MonthRange, p.OverRange, p.Front))
+	}
+	return lead
 }

@@ -290,6 +290,9 @@ func TestOneStory(t *testing.T) {
 		}
 	}
 	lead := e.Lead()
+	if len(lead.Points) != 2 || lead.Points[0].Label != e.Entries[0].Label || lead.Points[0].Cost[0] != e.Entries[0].PerMonth {
+		t.Errorf("%+v", lead.Points)
+	}
 	if lead.Sentence != e.Verdict.Sentence || lead.Kind != "promote" || !slices.Contains(lead.Assumptions, e.Assumptions[0]) ||
 		!slices.ContainsFunc(lead.Facts, func(f report.Fact) bool { return f.Name == "Saved" && strings.Contains(f.Value, "20.00 USD") }) {
 		t.Errorf("%+v", lead)

@@ -65,6 +65,8 @@ export interface Lead {
   facts: { name: string; value: string }[];
   reasons: string[];
   assumptions: string[];
+  unit: string;
+  points: { label: string; cost: Triple; over_slo_ratio: Triple; front: boolean; note: string }[] | null;
 }
 
 /** How a policy learned: the mean of DRPC's reward over its models. */

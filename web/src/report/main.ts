@@ -23,8 +23,8 @@ const store = new Store(summary);
 const look = looks(summary);
 
 // One answer: verdicts on single scenarios would contradict the one over all of them.
-const first = summary.lead ? lead(summary.lead) : verdicts(store, look);
-const main = summary.lead ? h("main", {}, first, tradeoff(store, look), table(store, look), latency(store, look)) : h("main", {}, first, table(store, look), tradeoff(store, look), latency(store, look));
+const first = summary.lead ? lead(summary, summary.lead, look) : verdicts(store, look);
+const main = h("main", {}, first, table(store, look), tradeoff(store, look), latency(store, look));
 const disturbed = perturbations(store, look);
 if (disturbed) main.append(disturbed);
 const learned = learning(store, look);
