@@ -39,7 +39,7 @@ var known = []Measure{
 var unlisted = []string{"p66_ms", "p75_ms", "p80_ms", "requests", "duration_s"}
 
 // costOf is the measure that policies are ranked by: the bill, or core-hours if some row has none
-// or if it is the same for all. The nodes of an application that is alone on them cost the same
+// or if it is the same for all, within a percent. The nodes of an application that is alone on them cost the same
 // whatever a policy does.
 func costOf(rows []bench.Row) string {
 	type scene struct{ app, load, perturbation string }
@@ -60,7 +60,7 @@ func costOf(rows []bench.Row) string {
 		}
 	}
 	for at := range least {
-		if most[at] > 1.0001*least[at] {
+		if most[at] > 1.01*least[at] {
 			return "bill"
 		}
 	}
