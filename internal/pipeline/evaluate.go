@@ -162,9 +162,9 @@ func (f *Folder) refusal(candidates []Outcome) string {
 			ToMeasure)
 	}
 	for _, c := range candidates {
-		if m, err := policy.OpenModel(f.ModelPath(c.Name)); err == nil && m.TrainedFor() != f.App.Name {
+		if m, err := policy.OpenModel(f.ModelPath(c.Name)); err == nil && m.TrainedFor() != f.Subject.Name {
 			return fmt.Sprintf("candidate %s was trained for %s, this is %s: train one on the history of this application", c.Name,
-				m.TrainedFor(), f.App.Name)
+				m.TrainedFor(), f.Subject.Name)
 		}
 	}
 	return ""

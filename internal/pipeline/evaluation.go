@@ -99,7 +99,6 @@ type Entry struct {
 
 	Whole        *Whole      `json:"whole,omitempty"`         // in the fluid engine; nil = it cannot be simulated there
 	AgainstToday *Difference `json:"against_today,omitempty"` // in cost
-	AgainstRule  *Difference `json:"against_rule,omitempty"`
 
 	ENV2    *ENV2  `json:"env2,omitempty"`
 	NotENV2 string `json:"not_on_env2,omitempty"` // why it cannot be run there

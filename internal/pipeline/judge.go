@@ -97,9 +97,9 @@ func (p *proof) differ(whole []Entry) func(from, to time.Duration) float64 {
 	}
 }
 
-// compare every deployment with today's and with the rule. Candidates also cost what Loadline does.
+// compare every deployment with today's. Candidates also cost what Loadline does.
 func (e *Evaluation) compare() {
-	today, rule := e.Entry(TodayLabel), e.Entry(e.Selection.Rule)
+	today := e.Entry(TodayLabel)
 	for i := range e.Entries {
 		entry := &e.Entries[i]
 		entry.judgeSLO()
@@ -109,9 +109,6 @@ func (e *Evaluation) compare() {
 		}
 		if entry.Label != today.Label {
 			entry.AgainstToday = entry.costAgainst(today, more)
-		}
-		if entry.Label != rule.Label {
-			entry.AgainstRule = entry.costAgainst(rule, more)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 // Settings that determine what an evaluation finds.
 type Settings struct {
+	App     string   `json:"app"` // name, with its scale
 	Stretch string   `json:"stretch"`
 	Seeds   int      `json:"seeds"` // of the first look
 	Axes    []string `json:"axes"`
@@ -31,7 +32,7 @@ type Settings struct {
 func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 	today, known := j.today(f)
 	s := Settings{
-		Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known, Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known, Baselines: j.Baselines, Cluster: j.Cluster.String(),
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 	}
 	for _, c := range candidates {

@@ -147,7 +147,7 @@ func TestRatesAloneAreRefused(t *testing.T) {
 
 func TestAModelOfAnotherApplicationIsRefused(t *testing.T) {
 	f := trainInto(t, t.TempDir(), smallSubject(t), smallLineUp(t, 1))
-	f.App.Name = "another"
+	f.Subject.Name = "another"
 	all, err := f.Trained()
 	if err != nil {
 		t.Fatal(err)
