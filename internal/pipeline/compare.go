@@ -78,11 +78,12 @@ func (d *Difference) enginesDisagree() bool {
 	return d.Pairs >= minPairs && (d.High < -minSaving && d.Whole >= -minSaving || d.Low > -minSaving && d.Whole <= -minSaving)
 }
 
-// Shares over the SLO in the fluid engine, whose latencies are approximate: above the first it
-// contradicts an objective that is met, below the second one that is slightly violated.
+// fluidViolates is the share over the SLO in the fluid engine, whose latencies are approximate, above
+// which it contradicts an objective that is met, and below which one that is violated. Above
+// grossly, the event engine needs no confirmation.
 const (
 	fluidViolates = 3 * result.CountsIf
-	fluidMeets    = result.CountsIf / 3
+	grossly       = 10 * result.CountsIf
 )
 
 // judgeSLO sets the intervals, and decides whether the objective is met over the whole part: at most 1 % of the requests
@@ -101,34 +102,28 @@ func (e *Entry) judgeSLO() {
 	switch {
 	case e.OverRange.High <= result.CountsIf && !(fluid > fluidViolates):
 		e.SLO = Yes
-	case e.OverRange.Low > fluidViolates, e.OverRange.Low > result.CountsIf && !(fluid < fluidMeets):
+	case e.OverRange.Low > grossly, e.OverRange.Low > result.CountsIf && !(fluid <= fluidViolates):
 		e.SLO = No
 	}
 }
 
 // asSafeAs reports whether every stretch has about as few requests over the SLO as with what would be
-// replaced, and the worst one: a mean over a day can hide an hour.
+// replaced, or else a stretch that has more: a mean over a day can hide an hour. It is not clear
+// then, since other stretches might not show it.
 func (e *Entry) asSafeAs(other *Entry) (safe State, stretch string) {
-	safe = Yes
 	for i, s := range e.Stretches {
-		if i >= len(other.Stretches) {
-			break
-		}
-		switch before := notNaN(other.Stretches[i].Over); {
-		case notNaN(s.Over) > max(2*result.CountsIf, 3*before):
-			return No, s.Stretch
-		case notNaN(s.Over) > max(result.CountsIf, 1.5*before):
-			safe, stretch = Unclear, s.Stretch
+		if i < len(other.Stretches) && notNaN(s.Over) > max(result.CountsIf, 1.5*notNaN(other.Stretches[i].Over)) {
+			return Unclear, s.Stretch
 		}
 	}
-	return safe, stretch
+	return Yes, ""
 }
 
 // Changes per hour below which churn does not matter, whatever today's are, and the margin within
 // which a limit is neither kept nor passed.
 const (
 	aHandful    = 6
-	churnMargin = 1.25
+	churnMargin = 1.5
 )
 
 // churn is whether the deployment changes at most so many times as often as today's.

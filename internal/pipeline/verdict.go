@@ -226,9 +226,6 @@ func (c contest) keep() Verdict {
 	switch {
 	case c.choice.SLO == No:
 		because = fmt.Sprintf("%s violates the objective (%s of the requests over it)", c.choice.Label, result.Percent(c.choice.Over))
-	case c.safe == No:
-		because = fmt.Sprintf("%s has more requests over the SLO in the stretch %q (%s)", c.choice.Label, c.worst,
-			result.Percent(c.choice.WorstOver))
 	case c.churn == No:
 		because = fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, today's deployment %.0f times (--max-churn)", c.choice.Label,
 			float64(c.choice.changes()), float64(c.today.changes()))
@@ -261,7 +258,7 @@ func (c contest) open() (question, decides string) {
 	case c.noneMeetsSLO():
 		return fmt.Sprintf("no deployment meets the objective on the test part (%s of the requests are over it with %s, %s with %s)",
 			result.Percent(c.today.Over), c.name(c.today), result.Percent(c.choice.Over), c.choice.Label), "Another objective, or other bounds,"
-	case c.safe == Unclear:
+	case c.safe != Yes:
 		return fmt.Sprintf("%s has more requests over the SLO than %s in the stretch %q", c.choice.Label, c.name(c.today), c.worst),
 			"A candidate trained on such stretches, or a longer test part,"
 	case c.churn == Unclear:
