@@ -149,9 +149,14 @@ func (c contest) better() (rival, State) {
 	return rival{}, all
 }
 
-// moreRunsHelp unless the engines disagree or no deployment meets the SLO.
+// moreRunsHelp if an interval is what leaves the verdict open: not if the engines disagree, and not
+// if no deployment meets the SLO.
 func (c contest) moreRunsHelp() bool {
-	return !c.noneMeetsSLO() && c.choice.Bound != "max" && !slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree)
+	if c.noneMeetsSLO() || slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree) {
+		return false
+	}
+	return c.today.SLO == Unclear || c.choice.SLO == Unclear || slices.ContainsFunc(c.rivals, func(r rival) bool { return r.SLO == Unclear }) ||
+		slices.ContainsFunc(c.differences(), func(d *Difference) bool { return d.Saves == Unclear })
 }
 
 func (c contest) noneMeetsSLO() bool {

@@ -116,6 +116,11 @@ func TestMoreRunsAreMadeOnlyIfTheyHelp(t *testing.T) {
 	if _, more := conclusion(todayAt(0.002, 100, 101, 99), ruleAt(0.002, 95, 96, 94), wrong); more {
 		t.Error("the engines disagree: more seeds of one do not change that")
 	}
+	hidden, today := candidateAt(0.002, 70, 71, 69), todayAt(0.002, 100, 101, 99)
+	hidden.Stretches[0].Over = 0.05
+	if v, more := conclusion(today, today, hidden); more || v.Kind != Undecided {
+		t.Error("one stretch is worse, and everything else is clear")
+	}
 }
 
 // TestAnIntervalIsNeverZero: a cost that is the same in every run is not known to a tenth of a
@@ -138,11 +143,13 @@ func TestOpposites(t *testing.T) {
 		kinds := map[Kind]bool{}
 		for cost := 50.0; cost < 130; cost += 1.5 {
 			for _, spread := range []float64{0.1, 2, 15} {
-				c := candidateAt(0.002, cost, cost+spread, cost-spread, cost+spread/2)
-				c.Whole.PerMonth = result.Number(fluid)
-				today := todayAt(0.002, 100, 101, 99, 100)
-				v, _ := conclusion(today, today, c)
-				kinds[v.Kind] = true
+				for _, worst := range []result.Number{0.002, 0.05} {
+					c := candidateAt(0.002, cost, cost+spread, cost-spread, cost+spread/2)
+					c.Whole.PerMonth, c.Stretches[0].Over = result.Number(fluid), worst
+					today := todayAt(0.002, 100, 101, 99, 100)
+					v, _ := conclusion(today, today, c)
+					kinds[v.Kind] = true
+				}
 			}
 		}
 		if kinds[Promote] && (kinds[Keep] || kinds[Change]) || len(kinds) < 2 {
