@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image demo test test-browser test-crd test-cluster check nightly generate generate-crd generate-chart generate-proto results bar papers drift bench fuzz clean
+.PHONY: help build image demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,11 @@ test-crd: ## hold the resource, manifests and chart against the code of the API 
 test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour; then minutes)
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && $(GO) vet ./... && \
 	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -parallel $(SCENARIOS) ./...
+
+# Each scene has a cluster of its own and mostly waits.
+test-karpenter: ## hold the simulated node pool against Karpenter (builds it the first time: minutes; then twenty minutes); UPDATE=-update keeps what Karpenter did
+	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -karpenter && \
+	LOADLINE_NIGHTLY=1 $(GO) test -v -count=1 -timeout 60m -parallel 4 -run Karpenter . $(UPDATE)
 
 check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...
@@ -146,6 +151,7 @@ nightly: build ## everything that is too long for CI: all tests anew, fuzzing, l
 	$(GO) test -count=1 -timeout 60m ./...
 	$(MAKE) test-crd
 	$(MAKE) test-cluster
+	$(MAKE) test-karpenter
 	$(MAKE) check
 	$(MAKE) fuzz FUZZTIME=$(NIGHTLY_FUZZTIME)
 	LOADLINE_LONG_BENCH=1 $(MAKE) bench

@@ -2,8 +2,8 @@ package atomicfile
 
 import "fmt"
 
-// lockName is the lock file of a folder.
-const lockName = "lock"
+// LockFile is the lock file of a folder. It may stay behind; it locks nothing by itself.
+const LockFile = "lock"
 
 // BusyError means that another process has locked the folder.
 type BusyError struct {

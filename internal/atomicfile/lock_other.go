@@ -10,5 +10,5 @@ import (
 
 // Lock does not lock on this platform: the user must ensure that there is one process.
 func Lock(dir string) (io.Closer, error) {
-	return os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	return os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -14,9 +14,13 @@ import (
 
 // Lock locks a folder for this process until it is closed, or reports which process has it
 // (BusyError). The kernel releases the lock when the process ends, so there are no stale locks.
+// A folder that is read-only needs no lock.
 func Lock(dir string) (io.Closer, error) {
-	path := filepath.Join(dir, lockName)
+	path := filepath.Join(dir, LockFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if readOnly(err) {
+		return io.NopCloser(nil), nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -196,6 +196,11 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if _, err := matrix.Check(f.data); err != nil {
 		return UsageError(err)
 	}
+	lock, err := lockFolder(f.out)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	results, err := f.compare(ctx, matrix, stderr)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline/internal/advice"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/sim/pool"
@@ -42,6 +43,10 @@ CPU limits (limits=keep|lifted) and requests (request=keep|p95 of use) are part 
 search of hpa and keda; give them with the policy to fix them. Percentiles of use and
 floors by the clock become figures from the validation data.
 
+--output yaml prints the setting as manifests for kubectl: HorizontalPodAutoscalers,
+ScaledObjects or VerticalPodAutoscalers, and patches of Deployments for requests and
+limits. Services are taken for Deployments of the same name.
+
 The search is a coarse grid and then a finer one around the best, in the fluid
 engine; the best three are confirmed in the event engine, beside the default.
 
@@ -52,6 +57,7 @@ Settings given with the policy are not changed.
 Policies that can be calibrated: ` + strings.Join(bench.CalibrationNames(), ", "),
 		Example: `  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40
   loadline calibrate --policy hpa:limits=keep,request=keep --app bookinfo --workload bursts --peak 40
+  loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 --output yaml
   loadline simulate --app bookinfo --workload bursts --peak 40 \
     --policy "$(loadline calibrate --policy hpa --app bookinfo --workload bursts --peak 40 | head -1)"`,
 		Args: Exactly(),
@@ -94,6 +100,13 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 			100*found.Best.Over)
 	}
 	write := func(w io.Writer) error { return f.output.Write(w, found, found.WriteText) }
+	if f.output.String() == "yaml" {
+		documents, err := advice.Manifests(found.Spec, advice.Target{App: task.App})
+		if err != nil {
+			return err
+		}
+		write = func(w io.Writer) error { return advice.Write(w, documents) }
+	}
 	if f.out != "" {
 		return atomicfile.Write(f.out, write)
 	}

@@ -127,6 +127,11 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err := settings.CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if settings.Workers == 0 {
 		settings.Workers = runtime.GOMAXPROCS(0)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -64,6 +65,9 @@ func (f *historyExposeFlags) run(ctx context.Context, stdout, stderr io.Writer) 
 		return err
 	}
 	metrics := simulate.NewExposition(spec.App, f.namespace)
+	if metrics.Autoscalers, err = policy.AutoscalersOf(spec.Policy, spec.App); err != nil {
+		return UsageError(err)
+	}
 	spec.Hooks.Scrape = metrics.Watch
 	if _, err := f.simulate(ctx, spec, stderr); err != nil {
 		return err

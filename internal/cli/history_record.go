@@ -62,7 +62,7 @@ made longer than its own length; a file cannot.`,
 	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
 	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy (see simulate)")
 	flags.StringVar(&f.engine, "engine", "fluid", "one of "+strings.Join(simulate.Engines(), ", "))
-	spanVar(flags, &f.options.Duration, "duration", 0,
+	LengthVar(flags, &f.options.Duration, "duration",
 		"how long, such as 36h or 7d; default: the workload's own length, a day for generators")
 	spanVar(flags, &f.step, "step", simulate.DefaultHistoryStep, "of the history, not shorter than the policy's scrapes")
 	f.addReading(flags)

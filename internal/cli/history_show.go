@@ -92,6 +92,9 @@ func printHistory(out io.Writer, h *history.History, sum history.Summary) error 
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := printAutoscalers(out, h.Manifest.Autoscalers); err != nil {
+		return err
+	}
 	if err := printAbsent(out, sum.Absent); err != nil {
 		return err
 	}
@@ -99,6 +102,24 @@ func printHistory(out io.Writer, h *history.History, sum history.Summary) error 
 		fmt.Fprintf(out, "note: %s\n", note)
 	}
 	return nil
+}
+
+// printAutoscalers lists what scales the services.
+func printAutoscalers(out io.Writer, all []history.Autoscaler) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nAUTOSCALER\tSERVICE\tREPLICAS\tTARGETS")
+	for _, a := range all {
+		var targets []string
+		for _, target := range a.Targets {
+			unit := map[string]string{history.Utilization: " %", history.AverageValue: " per pod"}[target.Type]
+			targets = append(targets, fmt.Sprintf("%s %g%s", target.Metric, target.Value, unit))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d to %d\t%s\n", a.Name, a.Service, a.MinReplicas, a.MaxReplicas, strings.Join(targets, ", "))
+	}
+	return t.Flush()
 }
 
 // printAbsent lists the metrics that no service or no call has, by reason, mostly a single one.

@@ -60,12 +60,16 @@ func writeReport(c *cobra.Command, dir, out string) error {
 
 // reportWriter chooses the form by the name of the file.
 func reportWriter(dir, out string) (func(io.Writer) error, error) {
-	if filepath.Ext(out) == ".md" {
+	switch filepath.Ext(out) {
+	case ".html", ".htm":
+	case ".md":
 		r, err := report.Results(dir)
 		if err != nil {
 			return nil, err
 		}
 		return r.WriteMarkdown, nil
+	default:
+		return nil, Usagef("--out %s must end in .html or .md: a report is one of the two (a browser prints the HTML page as PDF)", out)
 	}
 	r, err := report.Read(dir)
 	if err != nil {

@@ -101,6 +101,14 @@ Policies:
 	return c
 }
 
+// ofService are the settings that are named by a service, by policy.
+var ofService = map[string]string{
+	"static": "replicas of this service",
+	"hpa":    "CPU utilisation to keep of this service; off = nothing scales it",
+	"sre":    "CPU utilisation to keep of this service; off = nothing scales it",
+	"keda":   "requests per second for each replica of this service",
+}
+
 func policyHelp() string {
 	var b strings.Builder
 	for _, p := range policy.List() {
@@ -112,8 +120,8 @@ func policyHelp() string {
 			}
 			b.WriteByte('\n')
 		}
-		if p.Name == "static" {
-			fmt.Fprintf(&b, "    %-16s %s\n", "SERVICE", "replicas of this service")
+		if about := ofService[p.Name]; about != "" {
+			fmt.Fprintf(&b, "    %-16s %s\n", "SERVICE", about)
 		}
 	}
 	return b.String()
@@ -131,26 +139,42 @@ func (f *simulateFlags) run(ctx context.Context, stdout, stderr io.Writer) error
 		}
 	}
 	outcome, err := f.simulate(ctx, spec, stderr)
-	err = errors.Join(err, closeLog())
+	logFault := closeLog()
 	if err != nil {
-		return err
+		return errors.Join(err, logFault)
 	}
-	// The picture first: it is complete when the result appears.
-	if f.svg != "" {
-		picture := storyFigure(spec.App, outcome).SVG()
-		if err := atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err }); err != nil {
-			return err
-		}
+	// The log and the picture first: they are complete when the result appears. Where one of them
+	// cannot be written, the result appears all the same.
+	return errors.Join(logFault, f.writePicture(spec, outcome), f.writeResult(outcome, stdout, stderr))
+}
+
+func (f *simulateFlags) writePicture(spec simulate.Spec, outcome *simulate.Outcome) error {
+	if f.svg == "" {
+		return nil
 	}
+	picture := storyFigure(spec.App, outcome).SVG()
+	err := atomicfile.Write(f.svg, func(w io.Writer) error { _, err := w.Write(picture); return err })
+	if err != nil {
+		return fmt.Errorf("--svg: %w", err)
+	}
+	return nil
+}
+
+// writeResult writes the result to --out, or prints it: also if --out cannot be written.
+func (f *simulateFlags) writeResult(outcome *simulate.Outcome, stdout, stderr io.Writer) error {
 	write := func(w io.Writer) error { return f.output.Write(w, outcome.Result, outcome.Result.WriteText) }
 	fmt.Fprintln(stderr, outcome.Effort)
 	for _, t := range outcome.Rungs {
 		fmt.Fprintf(stderr, "guard after %v: %v\n", sim.Since(t.At).Round(time.Second), t)
 	}
-	if f.out != "" {
-		return atomicfile.Write(f.out, write)
+	if f.out == "" {
+		return write(stdout)
 	}
-	return write(stdout)
+	err := atomicfile.Write(f.out, write)
+	if err != nil {
+		return errors.Join(fmt.Errorf("--out: %w; the result is printed instead", err), write(stdout))
+	}
+	return nil
 }
 
 // spec turns flags into a run, and reports all faults before anything is run.

@@ -19,6 +19,28 @@ func spanVar(flags *pflag.FlagSet, d *time.Duration, name string, value time.Dur
 	flags.Var((*span)(d), name, usage)
 }
 
+// lengthFlag is a span above zero: where zero stands for the default, a zero that is given must not
+// silently become it.
+type lengthFlag struct{ *span }
+
+// LengthVar adds a flag for a length of time above zero, which may be given in days and weeks.
+// Without the flag it is zero: the command's default.
+func LengthVar(flags *pflag.FlagSet, d *time.Duration, name, usage string) {
+	*d = 0
+	flags.Var(lengthFlag{(*span)(d)}, name, usage)
+}
+
+func (l lengthFlag) Set(text string) error {
+	d, err := parseSpan(text)
+	if err == nil && d == 0 {
+		err = fmt.Errorf("%q must be above 0, such as 90m, 36h or 7d", text)
+	}
+	if err == nil {
+		*l.span = span(d)
+	}
+	return err
+}
+
 func (s *span) Set(text string) error {
 	d, err := parseSpan(text)
 	if err != nil {

@@ -28,7 +28,7 @@ func (f *learningFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.workload, "workload", "day",
 		"with --app: load of the simulated application in which the teacher trains and is evaluated")
 	f.shaped.addReading(flags)
-	flags.DurationVar(&f.shaped.options.Duration, "duration", 0, "with --app: length of that load; default: its own, a day for generators")
+	LengthVar(flags, &f.shaped.options.Duration, "duration", "with --app: length of that load; default: its own, a day for generators")
 	flags.IntVar(&f.warm, "warm-up", c.WarmUp, "with --app: simulated steps in which a teacher without a saved state trains its critics")
 	flags.IntVar(&f.refresh, "refresh", trainer.Default(drpc.Continuous).Stage1.Refresh,
 		"with --app: simulated steps of stage 1 at most when the notifier requests training")

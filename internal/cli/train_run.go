@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/pipeline"
@@ -43,7 +45,7 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.history, "history", "", "folder of an application's history (see history)")
 	flags.StringVar(&f.app, "app", "", "name or file of an application, instead of a history")
 	flags.StringVar(&f.workload, "workload", "", "with --app: name, generators or file of a workload")
-	spanVar(flags, &f.duration, "duration", 0, "with --workload: how long, such as 36h or 7d")
+	LengthVar(flags, &f.duration, "duration", "with --workload: how long, such as 36h or 7d")
 	flags.Float64Var(&f.scale, "scale", 0, "with --workload: multiply every rate")
 	flags.Float64Var(&f.peak, "peak", 0, "with --workload: scale so that the highest rate is this many requests per second")
 	flags.StringSliceVar(&f.methods, "methods", nil, "methods to train candidates of, comma-separated (see above)")
@@ -106,6 +108,11 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 		fmt.Fprintf(stderr, "note: loadline evaluate will refuse this run, since too much is guessed (%s): %s\n",
 			strings.Join(subject.Guessed, "; "), pipeline.ToMeasure)
 	}
+	lock, err := lockFolder(f.out)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	folder, err := pipeline.Begin(f.out, Build(), subject, candidates, f.run.redo)
 	if err != nil {
 		return err
@@ -126,13 +133,32 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 		return Interruptedf("interrupted: %d of %d candidates are kept in %s; the same command trains the rest",
 			len(candidates)-folder.Missing(), len(candidates), filepath.ToSlash(f.out))
 	}
-	if err != nil {
+	if err := keepTrained(folder, err, stderr); err != nil {
 		return err
 	}
 	if f.run.output.Structured() {
 		return f.run.output.Encode(stdout, folder.Run)
 	}
 	return printRun(stdout, folder)
+}
+
+// keepTrained accepts a training of which some candidates failed, with a warning for each; it
+// returns the error if all did.
+func keepTrained(folder *pipeline.Folder, err error, stderr io.Writer) error {
+	var failed pipeline.FailedError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if err := folder.Fail(failed); err != nil {
+		return err
+	}
+	if folder.Missing() == len(folder.Candidates) {
+		return fmt.Errorf("no candidate could be trained:\n%w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		fmt.Fprintf(stderr, "warning: %v; it is left out, the same command tries it again\n", failed[name])
+	}
+	return nil
 }
 
 // notesShown is how many notes are printed; run.json has all.
@@ -228,7 +254,7 @@ func (f *trainFlags) checkFolder() error {
 	}
 	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return e.Name() == pipeline.RunFile ||
-			e.Name() == pipeline.TrainingFile
+			e.Name() == pipeline.TrainingFile || len(entries) == 1 && e.Name() == atomicfile.LockFile
 	}) {
 		return Usagef("--out %s contains files that are not of a run: give an empty or a new folder", f.out)
 	}
@@ -338,6 +364,9 @@ func printRun(w io.Writer, f *pipeline.Folder) error {
 		with := c.About
 		if c.From != "" {
 			with += ", from " + c.From
+		}
+		if c.Failed != "" {
+			with = "failed: " + c.Failed
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", c.Name, c.Method, c.Seed, c.Steps, len(c.Curves), with)
 	}

@@ -61,7 +61,7 @@ type ScenarioFlags struct {
 func (f *ScenarioFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.App, "app", "", "name or file of an application")
 	flags.StringVar(&f.Workload, "workload", "", "name, generators or file of a workload")
-	spanVar(flags, &f.Duration, "duration", 0, "how long, such as 36h or 7d")
+	LengthVar(flags, &f.Duration, "duration", "how long, such as 36h or 7d")
 	flags.Float64Var(&f.Scale, "scale", 0, "multiply every rate")
 	flags.Float64Var(&f.Peak, "peak", 0, "scale so that the highest rate is this many requests per second")
 	flags.StringArrayVar(&f.Objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)

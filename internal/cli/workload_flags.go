@@ -22,7 +22,7 @@ type workloadFlags struct {
 }
 
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.options.Duration, "duration", 0, "how long; default: the workload's own length, a day for generators")
+	LengthVar(flags, &f.options.Duration, "duration", "how long; default: the workload's own length, a day for generators")
 	f.addReading(flags)
 	flags.DurationVar(&f.options.Step, "step", 0, "length of the bins of a workload")
 }

@@ -36,8 +36,10 @@ type Manifest struct {
 	Part      int           `json:"part_steps"` // steps in each part but the last
 	By        string        `json:"by,omitempty"`
 	Complete  bool          `json:"complete"` // all parts are present
-	Absent    []Absence     `json:"absent,omitempty"`
-	Notes     []string      `json:"notes,omitempty"` // remarks: counter resets, clock jumps
+	// Autoscalers are those in use at the end; none = the source does not show any.
+	Autoscalers []Autoscaler `json:"autoscalers,omitempty"`
+	Absent      []Absence    `json:"absent,omitempty"`
+	Notes       []string     `json:"notes,omitempty"` // remarks: counter resets, clock jumps
 }
 
 // Absence is a metric that the source did not have.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/loadline/loadline/internal/policy"
@@ -22,8 +25,20 @@ type Each struct {
 	Progress func(share float64)
 }
 
+// FailedError are the candidates whose training failed, by name. The others are trained.
+type FailedError map[string]error
+
+func (e FailedError) Error() string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		lines = append(lines, e[name].Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
 // TrainEach trains candidates side by side and passes on each as it is done. Those that start
-// from another's weights wait for it.
+// from another's weights wait for it. The training of one may fail without the others: a
+// FailedError has the reasons.
 func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Each) error {
 	if err := checkCandidates(s, candidates); err != nil {
 		return err
@@ -47,6 +62,10 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 		group.Go(func() {
 			defer close(t.ready[c.Name])
 			from := t.await(c.From)
+			if c.From != "" && from == nil {
+				faults[i] = fmt.Errorf("candidate %s starts from the weights of %s, which was not trained", c.Name, c.From)
+				return
+			}
 			free <- struct{}{}
 			defer func() { <-free }()
 			if ctx.Err() != nil {
@@ -66,7 +85,16 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.Join(faults...)
+	failed := FailedError{}
+	for i, err := range faults {
+		if err != nil {
+			failed[candidates[i].Name] = err
+		}
+	}
+	if len(failed) > 0 {
+		return failed
+	}
+	return nil
 }
 
 // checkCandidates reports every fault before anything is trained.

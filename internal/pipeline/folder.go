@@ -67,10 +67,8 @@ func (f *Folder) takeOver(before *Run) error {
 		return &OtherVersionError{path, before.Format, before.Program, f.Program}
 	}
 	if before.Subject.Digest != f.Subject.Digest {
-		return fmt.Errorf("%s is a run on %s (%s, held out from %s), this is on %s (%s, held out from %s): choose another folder, or "+
-			"start it again with --redo",
-			path, before.Subject.Name, before.Subject.Source, stamp(before.Subject.HeldOut.From), f.Subject.Name, f.Subject.Source,
-			stamp(f.Subject.HeldOut.From))
+		return fmt.Errorf("%s is a run on %s, and %s: choose another folder, or start it again with --redo", path, before.Subject.Name,
+			f.difference(before))
 	}
 	for i := range f.Candidates {
 		now := &f.Candidates[i]
@@ -177,6 +175,16 @@ func (f *Folder) Keep(t *Trained) error {
 				result.Number(p.Evaluation)})
 		}
 		o.Curves = append(o.Curves, curve)
+	}
+	return f.write()
+}
+
+// Fail records why candidates could not be trained.
+func (f *Folder) Fail(failed FailedError) error {
+	for i := range f.Candidates {
+		if err := failed[f.Candidates[i].Name]; err != nil {
+			f.Candidates[i].Failed = err.Error()
+		}
 	}
 	return f.write()
 }

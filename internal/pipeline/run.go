@@ -71,6 +71,7 @@ type Outcome struct {
 // Result of a training.
 type Result struct {
 	SHA256 string         `json:"sha256,omitempty"` // of the model file; empty = not trained yet
+	Failed string         `json:"failed,omitempty"` // why the training failed; the same command tries again
 	Curves []OutcomeCurve `json:"curves,omitempty"`
 }
 

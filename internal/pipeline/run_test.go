@@ -168,7 +168,7 @@ func TestRunsThatDoNotFitAreRefused(t *testing.T) {
 				err := Begin(dir, "test", s, longer, false)
 			return err
 		},
-		"is a run on single":               func() error { _, err := Begin(dir, "test", &other, candidates, false); return err },
+		"is a run on single, and":          func() error { _, err := Begin(dir, "test", &other, candidates, false); return err },
 		`was begun by "test", and this is`: func() error { _, err := Begin(dir, "newer", s, candidates, false); return err },
 	} {
 		if err := begin(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--redo") {

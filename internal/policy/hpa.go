@@ -41,12 +41,21 @@ type hpaConfig struct {
 }
 
 var hpaMethod = Method{
-	Name:    "hpa",
-	About:   "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
-	Search:  hpaSearch,
-	Options: func(*loadline.App) []Option { return slices.Concat(hpaOptions("80"), setupOptions()) },
+	Name:   "hpa",
+	About:  "Kubernetes' HorizontalPodAutoscaler on CPU utilisation and other metrics, one per service",
+	Search: hpaSearch,
+	Options: func(app *loadline.App) []Option {
+		options := slices.Concat(hpaOptions("80"), setupOptions())
+		for _, s := range app.Services {
+			if !isOption(options, s.Name) {
+				options = append(options, Option{s.Name, "",
+					"CPU utilisation to keep of this service, if not the target of all; off = nothing scales it", OrOff(Number(1, 1000))})
+			}
+		}
+		return options
+	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
-		p, err := newHPA(app, v)
+		p, err := newHPAs(app, v)
 		if err != nil {
 			return nil, err
 		}
@@ -77,12 +86,46 @@ func hpaOptions(target string) []Option {
 	}
 }
 
+// newHPA makes the policy for settings, with the same targets for all services.
 func newHPA(app *loadline.App, v Values) (*HPA, error) {
 	metrics := hpaMetrics(v)
 	if len(metrics) == 0 {
 		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
 	}
 	return hpaOver(app, v, metrics), nil
+}
+
+// newHPAs makes the policy for settings that may have targets of single services.
+func newHPAs(app *loadline.App, v Values) (*HPA, error) {
+	metrics := hpaMetrics(v)
+	own := ownTargets(app, v, metrics)
+	if own == nil {
+		return newHPA(app, v)
+	}
+	p := hpaOver(app, v, metrics)
+	p.metricsOf = func(_ time.Time, _ loadline.Situation, service int) []hpaMetric { return own[service] }
+	return p, nil
+}
+
+// ownTargets are the metrics by service, where some have a CPU target of their own; else nil.
+func ownTargets(app *loadline.App, v Values, metrics []hpaMetric) [][]hpaMetric {
+	var own [][]hpaMetric
+	fixed := slices.Concat(hpaOptions(""), setupOptions())
+	for i, s := range app.Services {
+		if isOption(fixed, s.Name) || !v.IsSet(s.Name) {
+			continue
+		}
+		if own == nil {
+			own = slices.Repeat([][]hpaMetric{metrics}, len(app.Services))
+		}
+		if v[s.Name] == "off" {
+			own[i] = nil
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(metrics), func(m hpaMetric) bool { return m.source == sourceCPU })
+		own[i] = append([]hpaMetric{{source: sourceCPU, target: v.Float(s.Name), hold: tolerances(v)}}, others...)
+	}
+	return own
 }
 
 // hpaOver is the autoscaler over given metrics.
@@ -170,6 +213,12 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 	if high <= 0 {
 		high = 1 << 30
 	}
+	metrics := p.cfg.metrics
+	if p.metricsOf != nil {
+		if metrics = p.metricsOf(now, s, service); len(metrics) == 0 {
+			return loadline.Opt[int]{}, "it has no autoscaler", nil
+		}
+	}
 	current := s.Allocation[service].Replicas
 	memory := &p.of[service]
 	memory.begin(now, current)
@@ -185,10 +234,6 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 		return loadline.Some(low), "below the lower bound", nil
 	}
 	view := podView{now: now, window: p.cfg.needs.Window, initPeriod: p.cfg.initPeriod}
-	metrics := p.cfg.metrics
-	if p.metricsOf != nil {
-		metrics = p.metricsOf(now, s, service)
-	}
 	desired, reason, err := recommend(metrics, current, &s.Now().Services[service], view)
 	if err != nil {
 		return loadline.Opt[int]{}, "", err

@@ -130,6 +130,12 @@ func parseRequest(s string) (share float64, requests map[string]float64) {
 	return 0, requests
 }
 
+// RequestsOf are the cores by service that the setting request names; false if it names none.
+func RequestsOf(setting string) (cores map[string]float64, named bool) {
+	_, cores = parseRequest(setting)
+	return cores, cores != nil
+}
+
 // RequestSetting is the value of the setting "request" for given cores by service, those of 0
 // left out; "keep" without any.
 func RequestSetting(app *loadline.App, cores []float64) string {

@@ -20,7 +20,7 @@ var sreMethod = Method{
 		return options
 	},
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
-		p, err := newHPA(app, v)
+		p, err := newHPAs(app, v)
 		if err != nil {
 			return nil, err
 		}

@@ -1,16 +1,10 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
-	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim/pool"
 )
-
-// validation is how long Karpenter waits before it carries out a consolidation that it has
-// found, to see whether it still holds. Here it prolongs the time without changes on the node.
-const validation = 15 * time.Second
 
 // initNodes reads the cluster's configuration.
 func (c *ControlPlane) initNodes() {
@@ -19,7 +13,7 @@ func (c *ControlPlane) initNodes() {
 	c.nowhere = len(cluster.Pools) == 0 && len(c.app.Nodes) == 0
 	nb := &cluster.Neighbours
 	c.alone = nb.Use == 0 && nb.Request == 0 && nb.Memory == 0
-	c.wakeAt, c.nextCheck, c.nextShape, c.batchFrom = Never, Never, c.nextUse(0), Never
+	c.wakeAt, c.nextCheck, c.nextPass, c.nextShape, c.batchFrom = Never, Never, Never, c.nextUse(0), Never
 	if len(cluster.Pools) > 0 || !c.alone {
 		c.nextCheck = checkInterval
 	}
@@ -29,6 +23,10 @@ func (c *ControlPlane) initNodes() {
 		c.nodeStart = append(c.nodeStart, NewSampler(p.Start))
 	}
 	c.listOffers()
+	c.found.none = make([]struct{ several, single bool }, len(c.pools))
+	if c.elastic {
+		c.nextPass = checkInterval
+	}
 	if s := c.cfg.PodStart; s != nil {
 		c.startAlone, c.startPull = NewSampler(s.Alone), NewSampler(s.Pull)
 	}
@@ -43,6 +41,7 @@ func (c *ControlPlane) listOffers() {
 			continue
 		}
 		c.elastic = true
+		c.spread = c.spread || p.Spread
 		for k, t := range p.Types {
 			room := p.Room(t)
 			taken := c.cfg.Cluster.Neighbours.On(room.Free, 0).Request
@@ -99,7 +98,11 @@ func (c *ControlPlane) provision(now time.Duration, atOnce bool) int {
 
 func (c *ControlPlane) item(slot int) pool.Item {
 	p := &c.pods[slot]
-	return pool.Item{ID: int(p.ID), Need: pool.Amount{Cores: p.Size.CPURequest, Memory: p.Size.MemoryRequest}}
+	it := pool.Item{ID: int(p.ID), Need: pool.Amount{Cores: p.Size.CPURequest, Memory: p.Size.MemoryRequest}}
+	if c.spread {
+		it.Group = 1 + p.Service
+	}
+	return it
 }
 
 // countMay sets how many nodes each pool may still buy.
@@ -140,169 +143,15 @@ func (c *ControlPlane) welcome(now time.Duration) {
 		n.state, n.Up, n.changed = nodeUp, true, now
 		c.coming--
 		came = true
+		c.clusterChanged(now)
 		c.kubelet.NodeChanged(i)
 		for k := range c.nodes {
 			if old := &c.nodes[k]; old.state == nodeDoomed && old.waitsFor == i {
-				old.state = nodeDraining
+				c.drain(k, now)
 			}
 		}
 	}
 	if came && len(c.pending) > 0 {
 		c.placePending(now)
-	}
-}
-
-// consolidate removes nodes that are empty, or whose pods fit elsewhere, and replaces nodes
-// whose pods fit elsewhere and on one cheaper node: one decision per pool and pass.
-func (c *ControlPlane) consolidate(now time.Duration) {
-	for i := range c.pools {
-		p := &c.pools[i]
-		if !p.Elastic || p.ConsolidateAfter < 0 {
-			continue
-		}
-		may := c.findCandidates(i, now)
-		if may <= 0 || len(c.candidates) == 0 || c.removeEmpty(may, now) || len(c.pending) > 0 {
-			continue
-		}
-		c.dropBlocked(i)
-		c.countMay()
-		// Several at once, the least used first; then one by one.
-		done := false
-		for n := min(may, len(c.candidates)); n > 1 && !done; n-- {
-			done = c.consolidateSet(c.candidates[:n], now)
-		}
-		for n := 0; n < len(c.candidates) && !done; n++ {
-			done = c.consolidateSet(c.candidates[n:n+1], now)
-		}
-	}
-}
-
-// findCandidates lists a pool's nodes on which nothing has changed for long enough, those
-// with the fewest pods first, and returns how many may be disrupted.
-func (c *ControlPlane) findCandidates(in int, now time.Duration) int {
-	nodes, disrupted := 0, 0
-	c.candidates = c.candidates[:0]
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		if n.Pool != in {
-			continue
-		}
-		switch n.state {
-		case nodeUp:
-			nodes++
-			if now-n.changed >= c.pools[in].ConsolidateAfter+validation {
-				c.candidates = append(c.candidates, i)
-			}
-		case nodeDoomed, nodeDraining:
-			nodes++
-			disrupted++
-		}
-	}
-	slices.SortFunc(c.candidates, func(a, b int) int {
-		if d := c.nodes[a].pods - c.nodes[b].pods; d != 0 {
-			return d
-		}
-		return a - b
-	})
-	return pool.MayDisrupt(c.pools[in].Budget, nodes, disrupted)
-}
-
-// removeEmpty removes candidates without pods, and reports whether there were any.
-func (c *ControlPlane) removeEmpty(may int, now time.Duration) bool {
-	removed := false
-	for _, slot := range c.candidates {
-		if c.nodes[slot].pods > 0 || may == 0 {
-			break
-		}
-		c.removeNode(slot, now)
-		may--
-		removed = true
-	}
-	return removed
-}
-
-// dropBlocked removes candidates from which the PodDisruptionBudget of some pod forbids
-// eviction.
-func (c *ControlPlane) dropBlocked(in int) {
-	clear(c.onNode)
-	for service, slots := range c.byService {
-		if pool.MayEvict(c.alloc[service].Replicas, c.Ready(service), c.pools[in].EvictLast) > 0 {
-			continue
-		}
-		for _, slot := range slots {
-			if p := &c.pods[slot]; p.Phase == loadline.PodReady && p.Node >= 0 {
-				c.onNode[p.Node]++
-			}
-		}
-	}
-	c.candidates = slices.DeleteFunc(c.candidates, func(slot int) bool { return c.onNode[slot] > 0 })
-}
-
-// mayEvict is how many pods of a bound pod's service may be evicted now.
-func (c *ControlPlane) mayEvict(p *Pod) int {
-	last := c.nodes[p.Node].Pool >= 0 && c.pools[c.nodes[p.Node].Pool].EvictLast
-	return pool.MayEvict(c.alloc[p.Service].Replicas, c.Ready(p.Service), last)
-}
-
-// consolidateSet removes or replaces a set of nodes, if their pods need none of them.
-func (c *ControlPlane) consolidateSet(set []int, now time.Duration) bool {
-	c.items, c.rooms = c.items[:0], c.rooms[:0]
-	price := 0.0
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		if slices.Contains(set, i) {
-			price += c.cfg.Cluster.Prices.Of(n.kind)
-			for _, slot := range c.podsOn(i) {
-				if c.pods[slot].Phase != loadline.PodDraining {
-					c.items = append(c.items, c.item(slot))
-				}
-			}
-			c.reserveItems(i)
-		} else if n.state == nodeUp || n.state == nodeComing {
-			c.rooms = append(c.rooms, n.room())
-		}
-	}
-	verdict, offer := c.packer.Consolidate(c.items, c.rooms, c.offers, c.may, price)
-	if verdict == pool.Keep {
-		return false
-	}
-	state, waitsFor := nodeDraining, -1
-	if verdict == pool.Replace {
-		state, waitsFor = nodeDoomed, c.buyNode(&c.offers[offer], now, false)
-	}
-	for _, slot := range set {
-		c.nodes[slot].state, c.nodes[slot].waitsFor = state, waitsFor
-		c.draining++
-	}
-	return true
-}
-
-// drainNodes evicts pods from nodes that are to be removed, as far as PodDisruptionBudgets
-// allow, and removes the empty ones. An evicted pod ends with grace; its ReplicaSet creates
-// another at once.
-func (c *ControlPlane) drainNodes(now time.Duration) {
-	for i := range c.nodes {
-		if c.nodes[i].state != nodeDraining {
-			continue
-		}
-		for _, slot := range c.podsOn(i) {
-			p := &c.pods[slot]
-			if p.Phase == loadline.PodDraining || p.Phase == loadline.PodReady && c.mayEvict(p) == 0 {
-				continue
-			}
-			service := p.Service
-			c.meter.Drained++
-			c.remove(slot, now)
-			c.reconcile(service, now)
-		}
-		for k, on := range c.reserve.on {
-			if on == i {
-				c.releaseReserve(k, now)
-			}
-		}
-		if c.nodes[i].pods == 0 {
-			c.draining--
-			c.removeNode(i, now)
-		}
 	}
 }

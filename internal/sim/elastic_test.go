@@ -61,12 +61,11 @@ func TestAnElasticPoolBuysNodesForPendingPodsAndGivesThemBack(t *testing.T) {
 		t.Errorf("%d nodes long after scaling in, want 2", up(cp))
 	}
 	cp.Settle(400 * time.Second)
-	// At 230 s the pods of the two new nodes have ended. The old nodes are full, but nothing has
-	// changed on them for long: the pods of the first fit on the new nodes. One may be evicted
-	// at a time: at 230 s, and at 240 s when its replacement is ready. With the end of the
-	// second at 270 s the node is removed. At 280 s the third node, with one pod, is next; it
-	// is removed at 310 s.
-	want := 270 + 400 + (310 - 101) + (400 - 101.0)
+	// At 230 s the pods of the two new nodes have ended. Pods of the old nodes do not move to
+	// them, because they have changed. At 260 s both are found empty; the budget allows for one,
+	// whose removal begins after the validation, at 275 s, and ends at 280 s. The other one is
+	// found at 285 s, and its removal ends at 305 s.
+	want := 2*400 + (280 - 101) + (305 - 101.0)
 	if !close64(m.NodeSeconds, want) || !close64(m.Bill, want*3.6/3600) || !close64(m.NodeCoreSeconds, 2*want) {
 		t.Errorf("%v node seconds, %v core seconds, bill %v; want %v, %v, %v", m.NodeSeconds, m.NodeCoreSeconds, m.Bill,
 			want, 2*want, want*3.6/3600)
@@ -101,5 +100,65 @@ func TestNeighboursTakeRoomAndShareTheBill(t *testing.T) {
 	}
 	if !close64(m.AllocatedCoreSeconds, 200) || !close64(m.UsedCoreSeconds, 100) {
 		t.Errorf("allocated %v and used %v core seconds, want 200 and 100", m.AllocatedCoreSeconds, m.UsedCoreSeconds)
+	}
+}
+
+func TestADisruptionThatNoLongerHoldsIsNotCarriedOut(t *testing.T) {
+	cp, _, m := plane(t, sized(svc(4, 1, 1)), elastic(pool.Pool{Types: []pool.Type{plain(2, 1)}, EvictLast: true}))
+	runUntil(cp, 5*time.Second)
+	cp.Apply(replicas(2), 5*time.Second) // both pods of the second node end at 35 s
+	runUntil(cp, 74*time.Second)
+	if len(cp.found.nodes) != 1 || up(cp) != 2 {
+		t.Fatalf("at 74 s %v is found, %d nodes; want the empty one, which is validated until 85 s", cp.found.nodes, up(cp))
+	}
+	cp.Apply(replicas(3), 74*time.Second)
+	runUntil(cp, 10*time.Minute)
+	if up(cp) != 2 || m.NodesRemoved != 0 || cp.Ready(0) != 3 {
+		t.Errorf("%d nodes, %v removed, %d ready pods; want 2, 0, 3", up(cp), m.NodesRemoved, cp.Ready(0))
+	}
+}
+
+func TestSeveralNodesAreNotReplacedByOneOfTheirOwnType(t *testing.T) {
+	cp, _, m := plane(t, sized(svc(6, 1.5, 1)), elastic(pool.Pool{Types: []pool.Type{plain(4, 1)}, Budget: 1}))
+	if up(cp) != 3 {
+		t.Fatalf("%d nodes, want 3", up(cp))
+	}
+	// One pod stays on each of two nodes, and none on the third.
+	runUntil(cp, time.Second)
+	cp.Apply(replicas(2), time.Second)
+	runUntil(cp, 10*time.Minute)
+	if up(cp) != 1 || m.NodesAdded != 3 {
+		t.Errorf("%d nodes, %v bought; want 1, and the 3 of the start", up(cp), m.NodesAdded)
+	}
+}
+
+func TestTheHighestPriceForEachDisruptionIsConsideredFirst(t *testing.T) {
+	cp, _, _ := plane(t, sized(svc(0, 1, 1)), elastic(pool.Pool{Types: []pool.Type{plain(2, 1), plain(4, 3)}}))
+	for _, n := range []struct{ kind, pods int }{{0, 1}, {1, 3}, {1, 2}, {0, 0}} { // 1/2, 3/4, 3/3, 1/1
+		cp.nodes[cp.addNode(cp.newNode(0, n.kind, nodeUp), 0)].pods = n.pods
+	}
+	cp.findCandidates(0, time.Minute)
+	if !equal(cp.candidates, 2, 3, 1, 0) {
+		t.Errorf("the order is %v, want [2 3 1 0]", cp.candidates)
+	}
+}
+
+func TestNodesThatBecomeCalmLaterWaitForAChange(t *testing.T) {
+	cp, _, _ := plane(t, sized(svc(8, 1, 1)), elastic(pool.Pool{Types: []pool.Type{plain(4, 1)}}))
+	runUntil(cp, 100*time.Second)
+	cp.Apply(replicas(2), 100*time.Second) // one pod stays on each node
+	runUntil(cp, 140*time.Second)
+	cp.Apply(replicas(3), 140*time.Second)
+	// The pass at 160 s looks at the node without the new pod, whose pod may not move to the other
+	// one yet. The next look is five minutes after the new pod was bound, and 15 s later the node
+	// is drained.
+	for _, c := range []struct {
+		at   time.Duration
+		want int
+	}{{439 * time.Second, 2}, {10 * time.Minute, 1}} {
+		runUntil(cp, c.at)
+		if up(cp) != c.want || cp.Ready(0) != 3 {
+			t.Errorf("at %v %d nodes and %d ready pods, want %d and 3", c.at, up(cp), cp.Ready(0), c.want)
+		}
 	}
 }

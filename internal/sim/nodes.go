@@ -32,7 +32,7 @@ type Node struct {
 	pods        int           // bound to it
 	maxPods     int           // of ours
 	allocatable int64         // memory of all pods, neighbours' and DaemonSets' included
-	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced
+	due         time.Duration // coming: it is ready; lost: the loss is noticed, then its pods are replaced; draining: it may go
 	noticed     bool          // lost, and the control plane knows it
 	changed     time.Duration // a pod last came, began to end, or went
 	waitsFor    int           // doomed: the node that replaces it
@@ -66,6 +66,7 @@ type nodeControl struct {
 	offers  []pool.Offer // of elastic pools
 	nowhere bool         // there are no nodes: pods run outside any
 	elastic bool         // some pool is
+	spread  bool         // some elastic pool keeps the pods of a service apart
 	alone   bool         // there are no neighbours
 
 	startAlone, startPull Sampler   // of Config.PodStart
@@ -75,7 +76,9 @@ type nodeControl struct {
 
 	coming, draining, losses int           // nodes in these states; draining includes doomed ones
 	wakeAt                   time.Duration // nodes need attention at once
-	nextCheck                time.Duration // of memory and of under-used nodes
+	nextCheck                time.Duration // of memory
+	nextPass                 time.Duration // over under-used nodes
+	found                    disruption
 	nextShape                time.Duration // of neighbours
 	batchFrom, batchLast     time.Duration // of pods that wait for a new node; Never = none does
 
@@ -83,6 +86,7 @@ type nodeControl struct {
 	packer     pool.Packer
 	items      []pool.Item
 	rooms      []pool.Room
+	groups     []int // of rooms
 	may        []int // by pool
 	candidates []int
 	listed     []int
@@ -166,6 +170,7 @@ func (c *ControlPlane) addNode(n Node, now time.Duration) int {
 	n.Up = n.state == nodeUp
 	c.nodes[slot] = n
 	c.occupy(slot, now)
+	c.clusterChanged(now)
 	c.kubelet.NodeChanged(slot)
 	return slot
 }
@@ -176,6 +181,7 @@ func (c *ControlPlane) removeNode(slot int, now time.Duration) {
 	n := &c.nodes[slot]
 	n.state, n.Up, n.Lost = nodeGone, false, false
 	c.meter.NodesRemoved++
+	c.clusterChanged(now)
 	c.kubelet.NodeChanged(slot)
 }
 
@@ -201,18 +207,19 @@ func (c *ControlPlane) occupy(slot int, now time.Duration) {
 
 // nodesNext is the instant of the next action on nodes.
 func (c *ControlPlane) nodesNext() time.Duration {
-	next := min(c.wakeAt, c.nextCheck, c.nextShape, c.batchDue())
-	if c.losses > 0 || c.coming > 0 {
+	next := min(c.wakeAt, c.nextCheck, c.nextPass, c.nextShape, c.batchDue())
+	if c.losses > 0 || c.coming > 0 || c.draining > 0 {
 		for i := range c.nodes {
-			if s := c.nodes[i].state; s == nodeComing || s == nodeLost {
-				next = min(next, c.nodes[i].due)
+			if n := &c.nodes[i]; n.state == nodeComing || n.state == nodeLost || n.state == nodeDraining && n.pods == 0 {
+				next = min(next, n.due)
 			}
 		}
 	}
 	return next
 }
 
-// checkInterval is that of the kubelet's eviction loop and of Karpenter's disruption loop.
+// checkInterval is that of the kubelet's eviction loop, and of Karpenter's disruption loop
+// while it finds nothing.
 const checkInterval = 10 * time.Second
 
 // runNodes performs every action on nodes that is due.
@@ -238,10 +245,10 @@ func (c *ControlPlane) runNodes(now time.Duration) {
 	}
 	if now >= c.nextCheck {
 		c.relievePressure(now)
-		if c.elastic {
-			c.consolidate(now)
-		}
 		c.nextCheck = nextMultiple(now, checkInterval)
+	}
+	if now >= c.nextPass {
+		c.disrupt(now)
 	}
 	if now >= c.batchDue() {
 		c.provision(now, false)

@@ -187,23 +187,24 @@ func TestAnUnderusedNodeIsReplacedByACheaperOne(t *testing.T) {
 	runUntil(cp, 100*time.Second)
 	cp.Apply(replicas(2), 100*time.Second)
 	runUntil(cp, 130*time.Second) // both pods end
-	// The next pass after 130+45 s is at 180 s; the new node is there at 220 s. One pod may be
-	// evicted at a time: the first at 220 s, the second when its replacement is ready at 230 s.
-	runUntil(cp, 219*time.Second)
+	// The pass at 160 s finds it, and the validation ends at 175 s; the new node is there at 215 s.
+	// One pod may be evicted at a time: the first at 215 s, the second when its replacement is
+	// ready at 225 s.
+	runUntil(cp, 214*time.Second)
 	if up(cp) != 1 || cp.Ready(0) != 2 {
 		t.Fatalf("before the new node is there: %d nodes, %d ready", up(cp), cp.Ready(0))
 	}
-	runUntil(cp, 229*time.Second)
+	runUntil(cp, 224*time.Second)
 	if cp.Ready(0) != 1 || len(k.draining) != 3 {
-		t.Fatalf("at 229 s %d pods are ready and %d have been drained, want 1 and 3", cp.Ready(0), len(k.draining))
+		t.Fatalf("at 224 s %d pods are ready and %d have been drained, want 1 and 3", cp.Ready(0), len(k.draining))
 	}
 	runUntil(cp, 300*time.Second)
 	if up(cp) != 1 || cp.Ready(0) != 2 || m.Drained != 2 {
 		t.Errorf("in the end %d nodes, %d ready, %v moved", up(cp), cp.Ready(0), m.Drained)
 	}
 	cp.Settle(300 * time.Second)
-	// The second pod is drained from 230 to 260 s, and with it ends the old node.
-	want := (260*1.9 + (300 - 180)) / 3600
+	// The second pod is drained from 225 to 255 s, and with it ends the old node.
+	want := (255*1.9 + (300 - 175)) / 3600
 	if !close64(m.Bill, want) {
 		t.Errorf("a bill of %v, want %v", m.Bill, want)
 	}

@@ -42,6 +42,7 @@ func (c *ControlPlane) place(slot int, now time.Duration) bool {
 		n.Requested.Memory += p.Size.MemoryRequest
 		n.pods++
 		n.changed = now
+		c.clusterChanged(now)
 		p.Node = best
 	}
 	p.Phase = loadline.PodStarting
@@ -148,6 +149,7 @@ func (c *ControlPlane) release(p *Pod, now time.Duration) {
 	n.Requested.Memory -= p.Size.MemoryRequest
 	n.pods--
 	n.changed = now
+	c.clusterChanged(now)
 	if n.pods == 0 {
 		n.Requested = n.neighbours.Request // without rounding
 		if n.state == nodeDraining {

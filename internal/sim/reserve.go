@@ -93,6 +93,7 @@ func (c *ControlPlane) claimReserve(i, node int, now time.Duration) {
 	n.Requested.Memory += c.reserve.each.Memory
 	n.pods++
 	n.changed = now
+	c.clusterChanged(now)
 }
 
 // releaseReserve makes a bound placeholder pod pending again.
@@ -104,6 +105,7 @@ func (c *ControlPlane) releaseReserve(i int, now time.Duration) {
 	n.Requested.Memory -= c.reserve.each.Memory
 	n.pods--
 	n.changed = now
+	c.clusterChanged(now)
 }
 
 // reserveOn counts the placeholder pods of a node; -1 = those that are pending.

@@ -5,7 +5,8 @@
 //
 // The control plane is controlplane.go (pods), resize.go and podstart.go (their changes and
 // starts), placement.go (the scheduler), nodes.go (nodes and neighbours), elastic.go (buying
-// and removing nodes), pressure.go (node memory), loss.go (lost nodes) and bill.go.
+// nodes), consolidate.go (removing them), pressure.go (node memory), loss.go (lost nodes) and
+// bill.go.
 //
 // sim/event simulates every request and is the reference; sim/fluid advances a whole step in
 // closed form and is used for training.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -13,6 +14,9 @@ import (
 // bytes for every sample: a week of a few services, or a day of forty, is what
 // fits.
 type Exposition struct {
+	// Autoscalers that kube-state-metrics shows; they may be set before the first scrape.
+	Autoscalers []history.Autoscaler
+
 	app       *loadline.App
 	namespace string
 	edges     []sim.Edge
@@ -73,6 +77,7 @@ func (r *Exposition) Watch(reading *sim.Reading, cp *sim.ControlPlane) {
 		r.kubeState(s, &reading.Services[s], cp)
 	}
 	r.kubeNodes(reading, cp)
+	r.kubeAutoscalers()
 }
 
 // Samples counts what has been kept.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -324,9 +325,14 @@ func kept(v float64, lost bool) float32 {
 
 // history is the recording.
 func (t *historyRecorder) history() *history.History {
+	// The run has checked the policy; one that is given as a Decider shows no autoscaler.
+	var scaled []history.Autoscaler
+	if t.spec.Decider == nil {
+		scaled, _ = policy.AutoscalersOf(t.spec.Policy, t.spec.App)
+	}
 	h := &history.History{
 		Start: sim.Epoch.Add(t.spec.Step), Step: t.spec.Step, Steps: t.steps,
-		Manifest: history.Manifest{Version: history.Version, Source: t.spec.source()},
+		Manifest: history.Manifest{Version: history.Version, Source: t.spec.source(), Autoscalers: scaled},
 	}
 	for i := range t.services {
 		h.Services = append(h.Services, history.Service{Name: t.spec.App.Services[i].Name, Series: t.services[i].done})

@@ -34,7 +34,7 @@ func (s *forecastSource) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.columns, "column", nil, "columns of a CSV file; the first is the one to forecast, the others help the GRU")
 	f.DurationVar(&s.step, "step", 0, "length of the bins; default: a minute, or that of the file if it is longer")
 	f.DurationVar(&s.period, "period", 0, "time between the rows of a CSV file without t_s")
-	f.DurationVar(&s.options.Duration, "duration", 0, "how long, for generators; default: eight days")
+	cli.LengthVar(f, &s.options.Duration, "duration", "how long, for generators; default: eight days")
 	f.StringVar(&s.options.Format, "format", "", "layout of a trace file, if it is not recognised (see workload list)")
 	f.StringVar(&s.options.Select, "select", "", "rows of a trace file: an id, or column=value,...")
 	f.StringVar(&s.options.Metric, "metric", "", "reading of a trace file, where it has several")

@@ -86,6 +86,7 @@ type Cluster struct {
 
 	client              client.Client
 	metricsServer, keda once
+	karpenter           *process
 }
 
 // once runs a function the first time, and returns its result each time.
@@ -157,7 +158,8 @@ func (c *Cluster) prepare(context.Context) (err error) {
 		Timeout:   5 * time.Second,
 	}
 	c.ports, err = freePorts("etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok",
-		"metrics-server", "keda-adapter", "keda-adapter-metrics", "keda-operator", "keda-operator-metrics", "keda-operator-health")
+		"metrics-server", "keda-adapter", "keda-adapter-metrics", "keda-operator", "keda-operator-metrics", "keda-operator-health",
+		"karpenter-metrics", "karpenter-health")
 	return err
 }
 

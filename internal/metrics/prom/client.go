@@ -6,7 +6,7 @@
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
 // fits, how often it was scraped), part.go (a stretch of the past), pull.go
-// (all of it, resumable), absence.go (what was not there, and what it costs),
+// (all of it, resumable), autoscalers.go (what scales the services), absence.go (what was not there, and what it costs),
 // present.go (what is asked about now, by internal/metrics/live).
 package prom
 
@@ -143,7 +143,7 @@ func NewClient(s Server) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to reach Prometheus: %w", err)
 	}
-	plain, err := api.NewClient(api.Config{Address: s.URL, RoundTripper: &bounded{rt}})
+	plain, err := api.NewClient(api.Config{Address: s.URL, Client: &http.Client{Transport: &bounded{rt}, CheckRedirect: checkRedirect}})
 	if err != nil {
 		return nil, err
 	}

@@ -23,38 +23,68 @@ func coarse(start, end time.Time) Span {
 	return Span{Start: start, Step: step, Steps: int(end.Sub(start)/step) + 1}
 }
 
-// fits says whether a preset's probe finds anything.
-func (c *Client) fits(ctx context.Context, p *Preset, s Setting, start, end time.Time) (bool, error) {
-	found := false
+// fit is how well a server has what a preset asks for.
+type fit int
+
+const (
+	noSeries   fit = iota
+	noNumbers      // the series exist, all of their values are NaN
+	hasNumbers     // the preset can be used
+)
+
+// fits looks for what a preset's probe selects.
+func (c *Client) fits(ctx context.Context, p *Preset, s Setting, start, end time.Time) (fit, error) {
+	found := noSeries
 	span := coarse(start, end)
-	query := fmt.Sprintf("count(last_over_time(%s[%s]))", p.Expand(p.Probe, s), promDuration(min(span.Step, time.Hour)))
+	series := fmt.Sprintf("last_over_time(%s[%s])", p.Expand(p.Probe, s), promDuration(min(span.Step, time.Hour)))
+	// No comparison holds for NaN: where there are no numbers, 0 remains.
+	query := fmt.Sprintf("count(%s > -Inf) or 0 * count(%s)", series, series)
 	_, err := c.Range(ctx, query, span, 1, func(m model.Matrix) error {
-		found = found || len(m) > 0
+		for _, s := range m {
+			for _, v := range s.Values {
+				if found = max(found, noNumbers); v.Value > 0 {
+					found = hasNumbers
+				}
+			}
+		}
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("look for what preset %s needs: %w", p.Name, err)
+		return noSeries, fmt.Errorf("look for what preset %s needs: %w", p.Name, err)
 	}
 	return found, nil
+}
+
+// onlyNaN is the error for presets whose series have no numbers.
+func onlyNaN(presets []string, namespace string, start, end time.Time) error {
+	return fmt.Errorf("%w: every value of the series of %s in namespace %s is NaN between %s and %s: check the exporter, and "+
+		"recording rules or relabelling that make these series", ErrNothing, strings.Join(presets, ", "), namespace,
+		start.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339))
 }
 
 // Detect finds the preset that fits a namespace: the first of those that
 // measure traffic. Others that would fit as well are named too.
 func (c *Client) Detect(ctx context.Context, s Setting, start, end time.Time) (best *Preset, others []string, err error) {
+	var empty []string
 	for _, name := range traffic {
 		p, err := Load(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		ok, err := c.fits(ctx, p, s, start, end)
+		found, err := c.fits(ctx, p, s, start, end)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case ok && best == nil:
+		case found == noNumbers:
+			empty = append(empty, name)
+		case found == hasNumbers && best == nil:
 			best = p
-		case ok:
+		case found == hasNumbers:
 			others = append(others, name)
 		}
+	}
+	if best == nil && len(empty) > 0 {
+		return nil, nil, onlyNaN(empty, s.Namespace, start, end)
 	}
 	if best == nil {
 		return nil, nil, c.nothing(ctx, nil, s.Namespace, start, end)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -81,6 +82,8 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	case seen.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %s answers 403 (%s); the token or user needs the right to query (on OpenShift: "+
 			"cluster-monitoring-view; on Mimir: the tenant in --header X-Scope-OrgID=...)", ErrRefused, c.URL(), said)
+	case seen.code/100 == 3 && seen.location != nil:
+		return c.redirected(seen)
 	case seen.code == http.StatusNotFound:
 		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics "+
 			"cluster: .../select/0/prometheus)", c.URL())
@@ -103,6 +106,19 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 			ErrUnreachable, said, attempts(seen))
 	}
 	return fmt.Errorf("%s answers %d: %s", c.URL(), seen.code, said)
+}
+
+// redirected says where an answer leads that was not followed: to the API elsewhere, or to a
+// login page. The query of the location is left out: it may hold secrets.
+func (c *Client) redirected(seen *outcome) error {
+	to := url.URL{Scheme: seen.location.Scheme, Host: seen.location.Host, Path: seen.location.Path}
+	if base, _, api := strings.Cut(to.Path, "/api/v1/"); api {
+		to.Path = base
+		return fmt.Errorf("%s answers %d and redirects to %s: give that address instead", c.URL(), seen.code, to.String())
+	}
+	return fmt.Errorf("%w: %s answers %d and redirects to %s, a login page; queries need an address without an interactive login: "+
+		"give a token (--token-file) or a user (--user, --password-file) that its proxy accepts, or the address of Prometheus behind "+
+		"the proxy (kubectl port-forward)", ErrRefused, c.URL(), seen.code, c.hide(to.String()))
 }
 
 // message is what the server said, or what went wrong before it could.

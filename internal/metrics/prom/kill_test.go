@@ -193,6 +193,8 @@ func TestNothingThere(t *testing.T) {
 		"a misspelt namespace":   {"shopp", "", `did you mean "shop"`},
 		"with a preset":          {"shopp", "istio", `did you mean "shop"`},
 		"a preset without data":  {"shop", "linkerd", "linkerd"},
+		"NaN alone":              {"nan", "", "every value of the series of istio in namespace nan is NaN"},
+		"NaN with a preset":      {"nan", "istio", "every value of the series of istio in namespace nan is NaN"},
 		"a name that is no name": {"Shop!", "", "must be the name of a Kubernetes namespace"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,8 +105,30 @@ func oddities() []byte {
 		e.add("container_memory_working_set_bytes", "gauge", "", `namespace="odd",pod="restarted-6d4b75cb6d-hx4qv",container="app"`,
 			value, i)
 	}
+	for i := range scrapes {
+		e.add("istio_requests", "counter", "_total", strings.ReplaceAll(istioLabels("web"), `"odd"`, `"nan"`), "NaN", i)
+	}
+	doubleAutoscaler(e)
 	presetSeries(e)
 	return e.text()
+}
+
+// doubleAutoscaler is one of KEDA's autoscalers, scraped twice.
+func doubleAutoscaler(e *exposed) {
+	for _, instance := range []string{"a", "b"} {
+		labels := fmt.Sprintf(`namespace="odd",horizontalpodautoscaler="keda-hpa-restarted",instance=%q`, instance)
+		for i := range scrapes {
+			e.add("kube_horizontalpodautoscaler_info", "gauge", "", labels+`,scaletargetref_kind="Deployment",scaletargetref_name="restarted"`, "1", i)
+			e.add("kube_horizontalpodautoscaler_spec_min_replicas", "gauge", "", labels, "2", i)
+			e.add("kube_horizontalpodautoscaler_spec_max_replicas", "gauge", "", labels, "12", i)
+			target := "20"
+			if i > scrapes/2 {
+				target = "35" // it was changed
+			}
+			e.add("kube_horizontalpodautoscaler_spec_target_metric", "gauge", "",
+				labels+`,metric_name="s0-prometheus",metric_target_type="average"`, target, i)
+		}
+	}
 }
 
 // presetSeries is traffic as each preset's exporters show it: 10 requests a

@@ -127,6 +127,14 @@ func TestTroubleThatStaysIsToldClearly(t *testing.T) {
 		"no right to query": {func(w http.ResponseWriter) { w.WriteHeader(403) }, 1, []string{"403", "right to query"}},
 		"another path":      {func(w http.ResponseWriter) { w.WriteHeader(404) }, 1, []string{"404", "/select/0/prometheus"}},
 		"a login page":      {func(w http.ResponseWriter) { fmt.Fprint(w, "<html>please log in</html>") }, 1, []string{"login page"}},
+		"a redirect to a login page": {func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://sso.invalid/login?rd=secret")
+			w.WriteHeader(302)
+		}, 1, []string{"redirects to https://sso.invalid/login, a login page", "--token-file", "kubectl port-forward"}},
+		"a redirect to the API elsewhere": {func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://elsewhere.invalid/prom/api/v1/query_range")
+			w.WriteHeader(301)
+		}, 1, []string{"redirects to https://elsewhere.invalid/prom: give that address instead"}},
 		"down for long": {func(w http.ResponseWriter) { w.WriteHeader(503) }, 3,
 			[]string{"503", "3 attempts", "run the same command again"}},
 		"too many requests": {func(w http.ResponseWriter) { w.WriteHeader(429) }, 3, []string{"429", "--concurrency 1"}},
@@ -152,7 +160,7 @@ func TestTroubleThatStaysIsToldClearly(t *testing.T) {
 					t.Errorf("%q is not in: %v", want, err)
 				}
 			}
-			if strings.Contains(err.Error(), "sesame") {
+			if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "secret") {
 				t.Errorf("the token is in the message: %v", err)
 			}
 			if n.Load() != row.requests {
@@ -283,6 +291,9 @@ func pointsOf(t *testing.T, r *http.Request) int {
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		t.Error(err)
+	}
+	if values.Has("time") {
+		return 1 // a query of one instant
 	}
 	number := func(key string) float64 {
 		v, err := strconv.ParseFloat(values.Get(key), 64)

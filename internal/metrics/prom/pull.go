@@ -120,7 +120,15 @@ func (p *Pull) Run(ctx context.Context) (*Report, error) {
 		return nil, p.forget(fmt.Errorf("no query of preset %s has a result for namespace %s: nothing was written", p.Preset.Name,
 			p.Namespace))
 	}
+	scaled, notes, err := p.Client.autoscalers(ctx, p.Preset, setting, m.At(m.Steps-1))
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		seen.note(note)
+	}
 	err = w.Finish(func(m *history.Manifest) {
+		m.Autoscalers = scaled
 		m.Absent = seen.absences(p.Preset)
 		m.Notes = seen.notes(m.Start, m.At(m.Steps-1), m.Step)
 	})
@@ -183,11 +191,13 @@ func (p *Pull) settle(ctx context.Context, m *history.Manifest, seen *Seen) erro
 		p.Preset = preset
 	}
 	if p.Preset != nil && seen.Queries == "" {
-		ok, err := p.Client.fits(ctx, p.Preset, rough, start, end)
-		if err != nil {
+		found, err := p.Client.fits(ctx, p.Preset, rough, start, end)
+		switch {
+		case err != nil:
 			return err
-		}
-		if !ok {
+		case found == noNumbers:
+			return onlyNaN([]string{p.Preset.Name}, p.Namespace, start, end)
+		case found == noSeries:
 			return p.Client.nothing(ctx, p.Preset, p.Namespace, start, end)
 		}
 	}

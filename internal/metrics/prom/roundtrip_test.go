@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -51,13 +53,14 @@ func mustPull(t *testing.T, p *Pull) (*Report, *history.History) {
 type alike int
 
 const (
-	equal    alike = iota // at every step
-	windowed              // to the mean of the steps of the window, within 2 % at most steps
-	bucketed              // in the same bucket of Istio's at most steps, else nearly always in the next
-	gauge                 // but for the few steps in which a pod came or went
-	rare                  // where it is present
-	partly                // as gauge, where it is present
-	absent                // Istio does not show it
+	equal          alike = iota // at every step
+	windowed                    // to the mean of the steps of the window, within 2 % at most steps
+	bucketed                    // in the same bucket of Istio's at most steps, else nearly always in the next
+	gauge                       // but for the few steps in which a pod came or went
+	rare                        // where it is present
+	partly                      // as gauge, where it is present
+	partlyWindowed              // as windowed, where the whole window is present in both
+	absent                      // Istio does not show it
 )
 
 var serviceLikeness = map[history.ServiceMetric]alike{
@@ -107,6 +110,12 @@ func TestPullBringsBackWhatWentIn(t *testing.T) {
 	if m.Preset != "istio" || !m.Complete || m.Source != "prometheus "+w.url || m.Namespace != "shop" {
 		t.Errorf("manifest %+v", m)
 	}
+	if !reflect.DeepEqual(m.Autoscalers, w.recorded.Manifest.Autoscalers) || len(m.Autoscalers) != len(w.app.Services) {
+		t.Errorf("autoscalers %+v, want %+v", m.Autoscalers, w.recorded.Manifest.Autoscalers)
+	}
+	if today, err := policy.TodayOf(w.app, got.Manifest.Autoscalers); err != nil || today.Spec != todaysPolicy {
+		t.Errorf("today's policy is %q: %v", today.Spec, err)
+	}
 	if len(m.Absent) != 1 || m.Absent[0].Metric != "queue" || m.Absent[0].Cost == "" || m.Absent[0].Reason == "" {
 		t.Errorf("absent: %v", m.Absent)
 	}
@@ -126,7 +135,11 @@ func checkNodes(t *testing.T, got, want *history.History) {
 			t.Errorf("node %d is %s, want %s", i, n.Name, want.Nodes[i].Name)
 		}
 		for _, m := range loadline.NodeTable.Columns() {
-			compare(t, n.Name+" "+m.String(), partly, n.Series[m], want.Nodes[i].Series[m], want)
+			kind := partly
+			if m.About().Aggregation == loadline.PerSecond {
+				kind = partlyWindowed
+			}
+			compare(t, n.Name+" "+m.String(), kind, n.Series[m], want.Nodes[i].Series[m], want)
 			if value, _ := n.Series[m].Get(100); !(value > 0) {
 				t.Errorf("%s %s is %v at step 100, want above 0", n.Name, m, value)
 			}
@@ -148,7 +161,10 @@ func compare(t *testing.T, name string, kind alike, got, want history.Series, h 
 	for i := 4; i < h.Steps; i++ { // the first window is not whole
 		g, ok := got.Get(i)
 		wanted, present := want.Get(i)
-		if kind == windowed || kind == bucketed {
+		if kind == partlyWindowed && (!ok || want[i-3:i+1].Present() < 4) {
+			continue
+		}
+		if kind == windowed || kind == bucketed || kind == partlyWindowed {
 			wanted, present = mean(want[i-3:i+1]), true
 		}
 		if ok != present && !math.IsNaN(wanted) {
@@ -166,7 +182,7 @@ func compare(t *testing.T, name string, kind alike, got, want history.Series, h 
 			if far = apart != 0; apart < -1 || apart > 1 {
 				wild++
 			}
-		case windowed:
+		case windowed, partlyWindowed:
 			far = math.Abs(g-wanted) > 0.02*math.Abs(wanted)+1e-3
 		default:
 			far = math.Abs(g-wanted) > 1e-3*math.Abs(wanted)
@@ -175,8 +191,8 @@ func compare(t *testing.T, name string, kind alike, got, want history.Series, h 
 			off++
 		}
 	}
-	most := map[alike]float64{windowed: 0.1, bucketed: 0.25, gauge: 0.02, partly: 0.02}[kind]
-	if kind != rare && kind != partly && compared < h.Steps-4 || float64(off) > most*float64(compared) || float64(wild) > 0.01*float64(compared) {
+	most := map[alike]float64{windowed: 0.1, bucketed: 0.25, gauge: 0.02, partly: 0.02, partlyWindowed: 0.1}[kind]
+	if kind != rare && kind != partly && kind != partlyWindowed && compared < h.Steps-4 || float64(off) > most*float64(compared) || float64(wild) > 0.01*float64(compared) {
 		t.Errorf("%s: %d of %d steps are off, %d far off", name, off, compared, wild)
 	}
 }
@@ -231,6 +247,12 @@ func TestPullOfOddSeries(t *testing.T) {
 		if there := (step+1)%3 == 0; ok != there || there && v != 1000 {
 			t.Fatalf("step %d: memory is %v (%v)", step, v, ok)
 		}
+	}
+	if got, want := report.Manifest.Autoscalers, []history.Autoscaler{{
+		Name: "keda-hpa-restarted", Service: "restarted", MinReplicas: 2, MaxReplicas: 12,
+		Targets: []history.AutoscalerTarget{{Metric: "s0-prometheus", Type: history.AverageValue, Value: 35}},
+	}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("autoscalers %+v, want %+v", got, want)
 	}
 	var names []string
 	for _, a := range report.Manifest.Absent {

@@ -16,6 +16,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -96,15 +97,18 @@ func (w *world) simulate() ([]byte, error) {
 	w.app = model.App
 	load := steps{}
 	metrics := simulate.NewExposition(w.app, "shop")
+	if metrics.Autoscalers, err = policy.AutoscalersOf(todaysPolicy, w.app); err != nil {
+		return nil, err
+	}
 	_, err = simulate.Run(context.Background(), simulate.Spec{
-		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Seed: 1, Cluster: neighboured,
+		App: w.app, Load: load, Workload: "steps", Policy: todaysPolicy, Engine: "event", Duration: simulated, Seed: 1, Cluster: neighboured,
 		Hooks: simulate.Hooks{Scrape: metrics.Watch},
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.recorded, err = simulate.RecordHistory(context.Background(), simulate.HistorySpec{
-		App: w.app, Load: load, Workload: "steps", Policy: "hpa", Engine: "event", Duration: simulated, Step: 15 * time.Second, Seed: 1,
+		App: w.app, Load: load, Workload: "steps", Policy: todaysPolicy, Engine: "event", Duration: simulated, Step: 15 * time.Second, Seed: 1,
 		Cluster: neighboured,
 	})
 	if err != nil {
@@ -114,6 +118,9 @@ func (w *world) simulate() ([]byte, error) {
 	err = metrics.Write(&text)
 	return text.Bytes(), err
 }
+
+// todaysPolicy scales the application.
+const todaysPolicy = "hpa:target=80,reviews=65"
 
 // neighboured is nodes of which others use a part.
 var neighboured = pool.Cluster{Neighbours: pool.Neighbours{Use: 0.3, Request: 0.2, Memory: 0.25}}

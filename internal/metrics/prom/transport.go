@@ -63,6 +63,7 @@ type outcome struct {
 	attempts int
 	asked    time.Duration // patience that the server asked for
 	body     string        // beginning of an answer that was no success
+	location *url.URL      // where an answer redirects to; nil = nowhere
 }
 
 type outcomeKey struct{}
@@ -88,9 +89,10 @@ func (r *retrier) Do(ctx context.Context, req *http.Request) (*http.Response, []
 			return nil, nil, err
 		}
 		resp, body, err := r.once(ctx, again)
-		seen.attempts, seen.code, seen.asked = attempt, 0, 0
+		seen.attempts, seen.code, seen.asked, seen.location = attempt, 0, 0, nil
 		if resp != nil {
 			seen.code = resp.StatusCode
+			seen.location, _ = resp.Location() // an error means that there is none
 			if err == nil && resp.StatusCode/100 != 2 {
 				seen.body = string(body[:min(len(body), 2000)])
 				seen.asked = retryAfter(resp.Header.Get("Retry-After"), time.Now())
@@ -134,6 +136,17 @@ func rewind(req *http.Request) (*http.Request, error) {
 		again.Body = body
 	}
 	return again, nil
+}
+
+// checkRedirect follows a redirect only to the same request on the same host, as one from http to
+// https is that keeps method and body. Another host would get the credentials, and another path,
+// most often a login page, has no answer: such a redirect is reported (explain).
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) < 5 && req.URL.Hostname() == first.URL.Hostname() && req.URL.Path == first.URL.Path && req.Method == first.Method {
+		return nil
+	}
+	return http.ErrUseLastResponse
 }
 
 // passing says whether a failure may pass by itself.

@@ -49,7 +49,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 				cluster := crowd(seed)
 				if seed%3 == 1 { // on nodes that come and go
 					cluster.Pools = []pool.Pool{{Name: "p", Types: []pool.Type{{Cores: 2, Memory: 8 << 30}}, Elastic: true, EvictLast: true,
-						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 0.5}}
+						Start: loadline.Dist{Mean: 3 * time.Second}, ConsolidateAfter: time.Second, Budget: 1}}
 				}
 				e := New(sim.Config{App: app, Load: constant{90, 40}, Seed: seed, CPU: cpu, Grace: 2 * time.Second,
 					Cluster: cluster, NodeGrace: 20 * time.Second, Toleration: 10 * time.Second,
@@ -63,7 +63,16 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 					if s == 220 { // a smaller node in the place of the lost one
 						bring(e, 1)
 					}
-					if s%4 == 0 {
+					switch {
+					case s == 260 || s == 280: // up and down, and then calm enough for nodes to be consolidated
+						var all loadline.Plan
+						for service := range app.Services {
+							all.Services = append(all.Services, loadline.ServicePlan{Service: service, Setting: loadline.Setting{
+								Replicas: loadline.Some(1 + (280-s)/4),
+							}})
+						}
+						e.Apply(all)
+					case s%4 == 0 && (s < 260 || s > 360):
 						e.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: rng.IntN(4), Setting: loadline.Setting{
 							Replicas: loadline.Some(rng.IntN(5)),
 							CPULimit: loadline.Some(0.2 + rng.Float64()),

@@ -7,18 +7,23 @@ import (
 )
 
 // The node autoscaler follows Karpenter. Deviations: nodes differ by type only (no zones,
-// no spot capacity), and pods have no constraints beyond their requests.
+// no spot capacity), and pods have no constraints beyond their requests and Item.Group.
 
 // Item is a pod to be placed: its requests.
 type Item struct {
 	ID   int // of the caller's
 	Need Amount
+	// Group keeps pods apart: two of the same group are not planned onto one node, since
+	// Karpenter takes a preference for spreading over nodes as a condition that a new node
+	// always meets. 0 = none.
+	Group int
 }
 
 // Room is what a node has left: resources and pods.
 type Room struct {
-	Free Amount
-	Pods int
+	Free   Amount
+	Pods   int
+	Groups []int // of the pods that it has
 }
 
 // Offer is a node that can be bought: an instance type of a pool, and what pods would
@@ -46,11 +51,15 @@ type claim struct {
 	need       Amount
 }
 
+// placing is a pod of a group on a room, or on a claim, which come after the rooms.
+type placing struct{ node, group int }
+
 // Packer simulates where pods would go. It keeps its buffers, so that it does not allocate
 // once they have grown.
 type Packer struct {
 	rooms  []Room
 	claims []claim
+	placed []placing
 	buy    []int
 }
 
@@ -110,7 +119,7 @@ func (p *Packer) pack(items []Item, offers []Offer, may []int) (left int) {
 		}
 		return a.ID - b.ID
 	})
-	p.claims = p.claims[:0]
+	p.claims, p.placed = p.claims[:0], p.placed[:0]
 	for _, it := range items {
 		if !p.ontoRoom(it) && !p.ontoClaim(it, offers) && !p.newClaim(it, offers, may) {
 			left++
@@ -128,7 +137,7 @@ func compare[T int64 | float64](a, b T) int {
 
 func (p *Packer) ontoRoom(it Item) bool {
 	for i := range p.rooms {
-		if r := &p.rooms[i]; r.fits(it.Need, 1) {
+		if r := &p.rooms[i]; r.fits(it.Need, 1) && !slices.Contains(r.Groups, it.Group) && p.place(it, i) {
 			r.take(it.Need)
 			return true
 		}
@@ -136,17 +145,32 @@ func (p *Packer) ontoRoom(it Item) bool {
 	return false
 }
 
+// place notes the group of a pod on a node, unless the node has one of it.
+func (p *Packer) place(it Item, node int) bool {
+	if it.Group == 0 {
+		return true
+	}
+	at := placing{node, it.Group}
+	if slices.Contains(p.placed, at) {
+		return false
+	}
+	p.placed = append(p.placed, at)
+	return true
+}
+
 // ontoClaim tries the claim with the fewest pods first, as Karpenter does.
 func (p *Packer) ontoClaim(it Item, offers []Offer) bool {
 	best := -1
 	for i, c := range p.claims {
-		if (best < 0 || c.pods < p.claims[best].pods) && cheapest(offers, c.pool, c.need.plus(it.Need), c.pods+1) >= 0 {
+		if (best < 0 || c.pods < p.claims[best].pods) && cheapest(offers, c.pool, c.need.plus(it.Need), c.pods+1) >= 0 &&
+			!slices.Contains(p.placed, placing{len(p.rooms) + i, it.Group}) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return false
 	}
+	p.place(it, len(p.rooms)+best)
 	c := &p.claims[best]
 	c.need, c.pods = c.need.plus(it.Need), c.pods+1
 	return true
@@ -164,6 +188,7 @@ func (p *Packer) newClaim(it Item, offers []Offer, may []int) bool {
 			}
 		}
 		if bought < most {
+			p.place(it, len(p.rooms)+len(p.claims))
 			p.claims = append(p.claims, claim{pool: pool, pods: 1, need: it.Need})
 			return true
 		}

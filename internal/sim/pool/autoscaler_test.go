@@ -12,7 +12,7 @@ func offers(prices ...float64) []Offer {
 	var all []Offer
 	cores := 2.0
 	for i, price := range prices {
-		all = append(all, Offer{Pool: 0, Type: i, Room: Room{Amount{cores, gb(int64(cores) * 4)}, 10}, Price: price})
+		all = append(all, Offer{Pool: 0, Type: i, Room: Room{Free: Amount{cores, gb(int64(cores) * 4)}, Pods: 10}, Price: price})
 		cores *= 2
 	}
 	return all
@@ -21,7 +21,7 @@ func offers(prices ...float64) []Offer {
 func pods(cores ...float64) []Item {
 	var all []Item
 	for i, c := range cores {
-		all = append(all, Item{i, Amount{c, gb(1)}})
+		all = append(all, Item{ID: i, Need: Amount{c, gb(1)}})
 	}
 	return all
 }
@@ -39,11 +39,11 @@ func TestProvision(t *testing.T) {
 		{"pods are gathered on one large node", pods(1, 1, 1, 1, 1), nil, offers(1, 1.9, 3.8), 9, []int{2}},
 		{"a larger type is taken where it is cheaper", pods(0.5), nil, offers(2, 1, 3.8), 9, []int{1}},
 		{"pods beyond the largest type open another node", pods(1.5, 1.5, 1.5), nil, offers(1), 9, []int{0, 0, 0}},
-		{"nodes that are coming are filled first", pods(1, 1), []Room{{Amount{2, gb(8)}, 10}}, offers(1), 9, nil},
-		{"what does not fit on them is bought", pods(1, 1, 1), []Room{{Amount{2, gb(8)}, 10}}, offers(1), 9, []int{0}},
+		{"nodes that are coming are filled first", pods(1, 1), []Room{{Free: Amount{2, gb(8)}, Pods: 10}}, offers(1), 9, nil},
+		{"what does not fit on them is bought", pods(1, 1, 1), []Room{{Free: Amount{2, gb(8)}, Pods: 10}}, offers(1), 9, []int{0}},
 		{"the maximum holds", pods(2, 2, 2), nil, offers(1), 2, []int{0, 0}},
 		{"a pod larger than every type waits", pods(9, 1), nil, offers(1, 1.9, 3.8), 9, []int{0}},
-		{"memory may decide", []Item{{0, Amount{0.1, gb(12)}}}, nil, offers(1, 1.9, 3.8), 9, []int{1}},
+		{"memory may decide", []Item{{Need: Amount{0.1, gb(12)}}}, nil, offers(1, 1.9, 3.8), 9, []int{1}},
 		{"so may the number of pods", pods(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), nil, offers(1), 9, []int{0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestProvision(t *testing.T) {
 }
 
 func TestConsolidate(t *testing.T) {
-	free := func(cores float64) []Room { return []Room{{Amount{cores, gb(64)}, 10}} }
+	free := func(cores float64) []Room { return []Room{{Free: Amount{cores, gb(64)}, Pods: 10}} }
 	for _, c := range []struct {
 		name  string
 		items []Item
@@ -82,6 +82,41 @@ func TestConsolidate(t *testing.T) {
 			got, offer := p.Consolidate(c.items, c.rooms, offers(1, 1.9, 3.8), []int{9}, c.price)
 			if got != c.want || offer != c.offer {
 				t.Errorf("verdict %v with offer %d, want %v with %d", got, offer, c.want, c.offer)
+			}
+		})
+	}
+}
+
+func TestPodsOfAGroupAreKeptApart(t *testing.T) {
+	group := func(of ...int) []Item {
+		items := pods(make([]float64, len(of))...)
+		for i, g := range of {
+			items[i].Need.Cores, items[i].Group = 0.1, g
+		}
+		return items
+	}
+	room := func(groups ...int) Room { return Room{Free: Amount{8, gb(32)}, Pods: 10, Groups: groups} }
+	for _, c := range []struct {
+		name  string
+		items []Item
+		rooms []Room
+		buys  int
+		want  Verdict
+	}{
+		{"each on a node of its own", group(1, 1, 1), nil, 3, Keep},
+		{"groups share nodes", group(1, 1, 2, 2), nil, 2, Keep},
+		{"a node that has one takes no other", group(1), []Room{room(2, 1)}, 1, Replace},
+		{"nor one on which one was just planned", group(1, 1), []Room{room()}, 1, Replace},
+		{"a node with other groups takes one of each", group(1, 3), []Room{room(2)}, 0, Delete},
+		{"pods without a group go anywhere", group(0, 0, 0), []Room{room(1, 2)}, 0, Delete},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p Packer
+			if got := p.Provision(c.items, c.rooms, offers(1), []int{9}); len(got) != c.buys {
+				t.Errorf("buys %d nodes, want %d", len(got), c.buys)
+			}
+			if got, _ := p.Consolidate(c.items, c.rooms, offers(1), []int{9}, 2); got != c.want {
+				t.Errorf("verdict %v, want %v", got, c.want)
 			}
 		})
 	}

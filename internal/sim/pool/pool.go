@@ -67,7 +67,8 @@ type Pool struct {
 
 	Placement Placement
 	// Spread prefers nodes with fewer pods of the same service, as topology spread with
-	// ScheduleAnyway does.
+	// ScheduleAnyway over host names does. The node autoscaler plans one pod of a service on
+	// each node: see Item.Group.
 	Spread bool
 }
 

@@ -61,12 +61,7 @@ func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	if len(lacking(b.dir)) == 0 {
 		return b.dir, nil
 	}
-	if err := os.MkdirAll(b.dir, 0o777); err != nil {
-		return "", err
-	}
-	unlock, err := lock(filepath.Join(b.dir, ".lock"), func() {
-		fmt.Fprintln(progress, "waiting for another process that builds the same binaries")
-	})
+	unlock, err := lockDir(b.dir, progress)
 	if err != nil {
 		return "", err
 	}
@@ -82,16 +77,30 @@ func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	return b.dir, nil
 }
 
+// lockDir makes a folder, and keeps other processes from building in it until it is unlocked.
+func lockDir(dir string, progress io.Writer) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	return lock(filepath.Join(dir, ".lock"), func() {
+		fmt.Fprintln(progress, "waiting for another process that builds the same binaries")
+	})
+}
+
 // lacking are the missing programs of a folder.
 func lacking(dir string) []string {
 	var missing []string
 	for _, program := range programs {
-		info, err := os.Stat(filepath.Join(dir, path.Base(program)))
-		if err != nil || info.Mode()&0o111 == 0 {
+		if !isProgram(filepath.Join(dir, path.Base(program))) {
 			missing = append(missing, path.Base(program))
 		}
 	}
 	return missing
+}
+
+func isProgram(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode()&0o111 != 0
 }
 
 // build is how and where the programs of one set of versions are built.
@@ -121,18 +130,23 @@ func newBuild(module string) (build, error) {
 	if version == "" {
 		return build{}, fmt.Errorf("%s/go.mod does not require %s", module, kubernetesModule)
 	}
+	b := build{module: module, flags: linkFlags(version)}
+	b.dir, err = cacheDir("kubernetes-"+version, b.flags+versions)
+	return b, err
+}
+
+// cacheDir is the folder of binaries that depend on Go's version and on what key names.
+func cacheDir(name, key string) (string, error) {
 	cache := os.Getenv(EnvCache)
 	if cache == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return build{}, fmt.Errorf("%w: set %s to a folder for binaries", err, EnvCache)
+			return "", fmt.Errorf("%w: set %s to a folder for binaries", err, EnvCache)
 		}
 		cache = filepath.Join(user, "loadline")
 	}
-	b := build{module: module, flags: linkFlags(version)}
-	key := sha256.Sum256([]byte(runtime.Version() + b.flags + versions))
-	b.dir = filepath.Join(cache, "cluster-bin", fmt.Sprintf("kubernetes-%s-%x", version, key[:6]))
-	return b, nil
+	sum := sha256.Sum256([]byte(runtime.Version() + key))
+	return filepath.Join(cache, "cluster-bin", fmt.Sprintf("%s-%x", name, sum[:6])), nil
 }
 
 // linkFlags set the version of the programs; otherwise clients and feature gates take them for
@@ -155,6 +169,14 @@ func (b build) build(ctx context.Context, program, label string, progress io.Wri
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags", b.flags, "-o", part, program)
 	cmd.Dir = b.module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	if err := run(cmd, label, progress); err != nil {
+		return fmt.Errorf("build %s: %w", program, err)
+	}
+	return os.Rename(part, filepath.Join(b.dir, name))
+}
+
+// run runs a build and reports its progress.
+func run(cmd *exec.Cmd, label string, progress io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(progress, "%s: building\n", label)
 	tick := time.NewTicker(30 * time.Second)
@@ -170,10 +192,7 @@ func (b build) build(ctx context.Context, program, label string, progress io.Wri
 		select {
 		case err := <-done:
 			if err != nil {
-				return fmt.Errorf("build %s: %w\n%s", program, err, output)
-			}
-			if err := os.Rename(part, filepath.Join(b.dir, name)); err != nil {
-				return err
+				return fmt.Errorf("%w\n%s", err, output)
 			}
 			fmt.Fprintf(progress, "%s: built in %.0f s\n", label, time.Since(began).Seconds())
 			return nil

@@ -1,8 +1,10 @@
-// Command binaries builds the programs of test/cluster, and prints their folder.
+// Command binaries builds the programs of test/cluster, and prints their folder. With -karpenter
+// it builds Karpenter too.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -12,9 +14,14 @@ import (
 )
 
 func main() {
+	karpenter := flag.Bool("karpenter", false, "build Karpenter too")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, err := binaries.Dir(ctx, os.Stderr)
+	if err == nil && *karpenter {
+		_, _, err = binaries.Karpenter(ctx, os.Stderr)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
