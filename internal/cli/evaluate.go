@@ -16,6 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/advice"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/draw"
@@ -69,6 +72,8 @@ The verdict is the first line, and the exit code:
   4  change     a setting of what you run today
   5  undecided  and what would decide it
   6  refused    too much is guessed, or the model is of another application
+
+--output yaml prints the manifests of the verdict for kubectl, --output json all figures.
 
 All results are written to RUN: evaluation.json, front.svg, report.html, and bench/ with every
 run. If it is interrupted, the same command resumes.`,
@@ -149,9 +154,12 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err := writeEvaluation(dir, e); err != nil {
 		return err
 	}
-	if f.output.Structured() {
+	switch {
+	case f.output.String() == "yaml":
+		err = writeManifests(stdout, folder.App, e.Verdict)
+	case f.output.Structured():
 		err = f.output.Encode(stdout, e)
-	} else {
+	default:
 		err = printEvaluation(stdout, dir, e, f.verbose)
 	}
 	return errors.Join(err, verdictCode(e.Verdict))
@@ -177,6 +185,32 @@ func (f *evaluateFlags) check() error {
 		faults = append(faults, Usagef("--max-churn is %v, must be from 1 to 1000000", f.maxChurn))
 	}
 	return errors.Join(faults...)
+}
+
+// writeManifests writes what a verdict means on Kubernetes, with its sentence as a comment.
+func writeManifests(w io.Writer, app *loadline.App, v pipeline.Verdict) error {
+	if v.Kind == pipeline.Refused {
+		return errors.New(v.Sentence)
+	}
+	all, err := advice.Manifests(v.Policy, advice.Target{App: app})
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if l, is := d.Object.(*v1alpha1.LoadLine); is && v.Kind == pipeline.Promote { // as it was judged
+			l.Spec.Fallback = v1alpha1.Baseline(v.Fallback)
+			for i := range l.Spec.Services {
+				l.Spec.Services[i].Axes = nil
+				for _, axis := range v.Axes {
+					l.Spec.Services[i].Axes = append(l.Spec.Services[i].Axes, v1alpha1.Axis(axis))
+				}
+			}
+		}
+	}
+	if len(all) > 0 {
+		all[0].Comments = append([]string{v.Sentence}, all[0].Comments...)
+	}
+	return advice.Write(w, all)
 }
 
 // verdictError is a verdict that is not to promote, as an exit code. It was printed already.

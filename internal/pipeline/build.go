@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
@@ -53,6 +55,7 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 		return nil, err
 	}
 	s.Guessed = guessed(t)
+	s.setToday(h)
 	first, cut := h.Steps-int(math.Round(later*float64(h.Steps))), h.Steps-int(math.Round(p.HeldOut*float64(h.Steps)))
 	s.History = h.Cut(0, first)
 	if s.Training, s.TrainingFrom, err = s.longest(s.History, "for training"); err != nil {
@@ -67,6 +70,19 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	s.Delays = delaysOf(s.App, t.Linear, s.History)
 	s.remark()
 	return s, s.Check()
+}
+
+// setToday takes over the autoscalers that the history shows, if a policy here can do the same.
+func (s *Subject) setToday(h *history.History) {
+	today, err := policy.TodayOf(s.App, h.Manifest.Autoscalers)
+	switch {
+	case errors.Is(err, policy.ErrNoAutoscaler):
+	case err != nil:
+		s.Notes = append(s.Notes, fmt.Sprintf("what runs today cannot be simulated, set --today of loadline evaluate: %v", err))
+	default:
+		s.Today = today.Spec
+		s.Notes = append(s.Notes, today.Notes...)
+	}
 }
 
 // isObjective reports whether a field of a model file is an SLO.

@@ -354,6 +354,9 @@ func TestFromHistory(t *testing.T) {
 		t.Errorf("%d steps of %d for training, %d for selection from %v, %d held out from %v", s.History.Steps, h.Steps, later,
 			s.SelectionFrom, len(s.HeldOut.Rates), s.HeldOutFrom)
 	}
+	if want, err := policy.TodayOf(s.App, h.Manifest.Autoscalers); err == nil && s.Today != want.Spec {
+		t.Errorf("today %q, the history shows %q", s.Today, want.Spec)
+	}
 	if !s.AssumedObjective || len(s.Guessed) > 0 {
 		t.Errorf("assumed objective %v, guessed %v", s.AssumedObjective, s.Guessed)
 	}

@@ -58,8 +58,8 @@ func (e *Evaluation) writeTest(b *strings.Builder) {
 	}
 	t.Flush()
 	t = tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  \tdeployment\t%s/month\tagainst today\tover SLO\tworst stretch\tlatency/SLO\treplicas\treplica changes/h\tresizes/h\tfront\t\n",
-		e.Currency)
+	fmt.Fprintf(t, "  \tdeployment\t%s/month\tagainst today\tover SLO\tworst stretch\tlatency/SLO\treplicas\treplica changes/h\t"+
+		"resizes/h\tfront\t\n", e.Currency)
 	place := 0
 	for i := range e.Entries {
 		entry := &e.Entries[i]
