@@ -189,8 +189,9 @@ func (f *evaluateFlags) check() error {
 
 // writeManifests writes what a verdict means on Kubernetes, with its sentence as a comment.
 func writeManifests(w io.Writer, app *loadline.App, v pipeline.Verdict) error {
-	if v.Kind == pipeline.Refused {
-		return errors.New(v.Sentence)
+	if v.Kind == pipeline.Refused { // there is nothing to apply
+		_, err := fmt.Fprintf(w, "# %s\n", v.Sentence)
+		return err
 	}
 	all, err := advice.Manifests(v.Policy, advice.Target{App: app})
 	if err != nil {
