@@ -43,10 +43,10 @@ demo: bin/loadline ## from a week of metrics to an evaluated policy: record, fit
 	@mkdir -p out && rm -rf $(DEMO)
 	@echo "1. Record a week of bookinfo under HPA at 80 %, as Prometheus would have stored it"
 	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa -o $(DEMO)/past
-	@echo; echo "2. Fit a twin to six days and train candidates on it; the seventh day is held out"
+	@echo; echo "2. Fit a twin to five days and train candidates on it; the sixth is for selection, the seventh for the test"
 	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --held-out 0.1429 --candidates 6 -o $(DEMO)/run
-	@echo; echo "3. Compare the candidates with HPA at 80 %, calibrated HPA, Autothrottle and the oracle on the held-out day"
-	bin/loadline evaluate $(DEMO)/run --seeds 2 --stretch 40m
+	@echo; echo "3. Choose a candidate on the sixth day, and judge its deployment on the seventh against HPA at 80 % and HPA at its best setting"
+	bin/loadline evaluate $(DEMO)/run --today hpa --stretch 40m; code=$$?; case $$code in 0|3|4|5) ;; *) exit $$code;; esac # a verdict
 	@echo
 	@echo "Report with every run: $(DEMO)/run/report.html"
 	@echo "With your own cluster:"

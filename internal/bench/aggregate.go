@@ -127,9 +127,9 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 	return row
 }
 
-// sameCell reports whether two cases differ in the policy at most.
+// sameCell reports whether two cases differ in what is deployed at most.
 func sameCell(a, b Case) bool {
-	a.Policy, a.Label = b.Policy, b.Label
+	a.Policy, a.Label, a.Guard, a.Axes = b.Policy, b.Label, b.Guard, b.Axes
 	return a == b
 }
 

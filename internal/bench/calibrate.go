@@ -14,7 +14,7 @@ import (
 )
 
 // calibrationVersion of the search: other versions may find other settings.
-const calibrationVersion = 3
+const calibrationVersion = 4
 
 // CalibrationLoad is one stretch of validation data.
 type CalibrationLoad struct {
@@ -27,6 +27,8 @@ type CalibrationLoad struct {
 type CalibrationTask struct {
 	App    *loadline.App
 	Policy string            // name:key=value,...; given settings are fixed
+	Axes   []string          // that it may change, of guard.AxisNames; nil = all
+	Margin float64           // part of the allowed share over the SLO that a setting may use; 0 = 0.7
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
 	CPU    sim.CPUModel
 	WarmUp time.Duration
@@ -81,7 +83,8 @@ type Try struct {
 	Over      float64 `json:"over_slo_ratio"` // of the worst run
 	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
 
-	point []float64
+	point  []float64
+	margin float64 // 0 = the usual one
 }
 
 // Calibration is the result of a search.
@@ -274,7 +277,7 @@ func CheckCalibration(spec string, app *loadline.App) error {
 func (t CalibrationTask) spec(policy, engine string, app *loadline.App, l CalibrationLoad, on pool.Cluster) simulate.Spec {
 	return simulate.Spec{
 		App: app, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
-		Cluster: on,
+		Cluster: on, Axes: t.Axes,
 	}
 }
 

@@ -37,11 +37,11 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 }
 
 func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int) (Try, error) {
-	t := Try{Spec: spec, Engine: engine}
-	scenes := s.scenes()
+	fresh := Try{Spec: spec, Engine: engine, margin: s.Margin}
+	t, scenes := fresh, s.scenes()
 	coreHours, bill := 0.0, 0.0 // sums of logarithms
 	for _, scene := range scenes {
-		one, err := s.evaluateScene(ctx, Try{Spec: spec, Engine: engine}, scene, loads)
+		one, err := s.evaluateScene(ctx, fresh, scene, loads)
 		if err != nil {
 			return t, err
 		}
@@ -75,7 +75,7 @@ func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScen
 			if len(cluster.Pools) > 0 {
 				t.Bill += float64(out.Result.Bill) / runs
 			}
-			over := Try{Over: overOf(out)}
+			over := Try{Over: overOf(out), margin: t.margin}
 			if !over.feasible() {
 				t.Violated++
 			}

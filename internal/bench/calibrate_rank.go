@@ -8,11 +8,16 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
-// margin is the part of the allowed share of requests over the SLO that a setting may use on
+// usualMargin is the part of the allowed share of requests over the SLO that a setting may use on
 // validation data, as a reserve for the test data.
-const margin = 0.7
+const usualMargin = 0.7
 
-func (t *Try) feasible() bool { return t.Over <= margin*result.CountsIf }
+func (t *Try) feasible() bool {
+	if t.margin > 0 {
+		return t.Over <= t.margin*result.CountsIf
+	}
+	return t.Over <= usualMargin*result.CountsIf
+}
 
 // cost is the bill of a pool; without one, the core-hours.
 func (t *Try) cost() float64 {

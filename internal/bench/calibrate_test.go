@@ -130,7 +130,7 @@ func TestSpaces(t *testing.T) {
 	if n := len(s.gridPoints()); n != 8*2*2*2 {
 		t.Errorf("%d points", n)
 	}
-	if got := s.around([]float64{60, 0, 0, 1}, 0, 0); !slices.EqualFunc(got, [][]float64{{52.5, 0, 0, 1}, {67.5, 0, 0, 1}}, slices.Equal) {
+	if got := s.around([]float64{60, 0, 0, 1}, 0, 0); !slices.EqualFunc(got, [][]float64{{53, 0, 0, 1}, {68, 0, 0, 1}}, slices.Equal) {
 		t.Errorf("around 60: %v", got)
 	}
 	if got := s.around([]float64{60, 0, 0, 1}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 150, 0, 1}}, slices.Equal) {

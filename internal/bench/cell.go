@@ -123,7 +123,7 @@ func (m Matrix) checkCell(c *cell) error {
 			}
 			continue
 		}
-		if err := m.spec(c, p.Spec, 0).Validate(); err != nil {
+		if err := p.deployed(m.spec(c, p.Spec, 0)).Validate(); err != nil {
 			faults = append(faults, fmt.Errorf("policy %s: %w", m.Policies[i].Label, err))
 			continue
 		}
@@ -158,6 +158,7 @@ func (m Matrix) caseOf(j job, spec string) Case {
 	return Case{
 		Scene: j.cell.scene, App: j.cell.app.Name, Workload: j.cell.workload, Policy: spec, Label: p.Label,
 		Perturbation: j.cell.perturbation, Engine: m.Engine, Cluster: j.cell.cluster.String(),
+		Guard: p.Guard, Axes: strings.Join(p.Axes, ","),
 	}
 }
 

@@ -34,6 +34,8 @@ type identity struct {
 	Cluster  pool.Cluster    `json:",omitzero"`
 	Guard    string          `json:",omitempty"` // the rule, by content as the policy is
 	Settings *guard.Settings `json:",omitempty"` // of the guard
+	Interval time.Duration   `json:",omitempty"`
+	Axes     []string        `json:",omitempty"`
 	Partial  []loadline.SLO  `json:",omitempty"`
 	Extra    any             `json:",omitempty"` // of preparations
 }
@@ -68,7 +70,7 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
-		Settings: s.GuardSettings, Partial: s.Partial, Extra: extra,
+		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Extra: extra,
 	})
 }
 

@@ -151,3 +151,64 @@ func keyOfSpec(t *testing.T, spec string, change func(*simulate.Spec)) string {
 	}
 	return key
 }
+
+// TestKeyOfADeployment: what is deployed is more than the policy.
+func TestKeyOfADeployment(t *testing.T) {
+	settings := guard.Defaults()
+	settings.CoolDown.Down = 0
+	seen := map[string]string{}
+	for name, p := range map[string]Policy{
+		"bare": {}, "guarded": {Guard: "hpa"}, "another rule": {Guard: "hpa:target=60"}, "other settings": {Guard: "hpa", GuardSettings: &settings},
+		"each minute": {Guard: "hpa", Interval: 60e9}, "replicas only": {Axes: []string{guard.Horizontal}},
+		"another start": {Start: map[string][]loadline.Allocation{smallBursts: {{Replicas: 5}, {Replicas: 5}}}},
+		"sizes only":    {Axes: []string{guard.VerticalRequests, guard.VerticalLimits}},
+	} {
+		m := smallMatrix("hpa").withDefaults()
+		cells, _, err := m.cells("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := keyOf(p.deployed(m.spec(cells[0], "hpa", 0)), cells[0].loads[0], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := seen[key]; twice {
+			t.Errorf("%s has the key of %s", name, other)
+		}
+		seen[key] = name
+	}
+}
+
+// TestADeploymentIsRunAsOne: the record tells replica changes from resizes, and what the axes did
+// not allow.
+func TestADeploymentIsRunAsOne(t *testing.T) {
+	m := smallMatrix("vpa")
+	m.Policies = append(m.Policies, Policy{Spec: "vpa", Label: "restricted", Axes: []string{guard.Horizontal}},
+		Policy{Spec: "hpa", Label: "guarded", Guard: "hpa:target=60", Axes: []string{guard.Horizontal}})
+	dir := t.TempDir()
+	results, err := Run(t.Context(), m, Options{Dir: dir, Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range results.Rows {
+		row := &results.Rows[i]
+		r, err := ReadRecord(dir, row.Runs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch row.Case.Label {
+		case "vpa":
+			if r.Resizes == 0 || r.ReplicaChanges != 0 || len(r.NotAllowed) > 0 {
+				t.Errorf("vpa: %d resizes, %d replica changes, not allowed %v", r.Resizes, r.ReplicaChanges, r.NotAllowed)
+			}
+		case "restricted":
+			if r.Resizes != 0 || len(r.NotAllowed) == 0 || row.Case.Axes != guard.Horizontal {
+				t.Errorf("vpa without its axes: %d resizes, not allowed %v, %+v", r.Resizes, r.NotAllowed, row.Case)
+			}
+		case "guarded":
+			if r.ReplicaChanges == 0 || r.Resizes != 0 || row.Case.Guard != "hpa:target=60" {
+				t.Errorf("guarded: %d replica changes, %d resizes, %+v", r.ReplicaChanges, r.Resizes, row.Case)
+			}
+		}
+	}
+}

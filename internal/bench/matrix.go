@@ -9,6 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
@@ -35,8 +36,10 @@ type Matrix struct {
 	// Neighbours are the levels at which settings are calibrated; nil = NeighbourLevels, empty = only
 	// in the cluster of the runs.
 	Neighbours []float64
-	Baseline   string // label of the policy that others are compared with; "" = the first policy
-	Training   Training
+	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
+	Margin   float64
+	Baseline string // label of the policy that others are compared with; "" = the first policy
+	Training Training
 }
 
 // Training is the same for every policy to be trained.
@@ -64,13 +67,37 @@ func LoadApp(name string) (App, error) {
 	return App{Name: m.App.Name, Model: m.App}, nil
 }
 
-// Policy is one contender.
+// Policy is one contender: a deployment of a policy.
 type Policy struct {
 	Spec       string // name:key=value,...
 	Label      string // its name in tables
 	Calibrated bool   // its best setting is searched on validation data
 	Once       bool   // calibrated, with one setting for all applications and workloads
 	Trained    bool   // its model is trained on separate data
+
+	// As a LoadLine would run it: behind the guard with this fallback rule, at this interval; "" =
+	// without a guard, as a rule of others runs.
+	Guard         string
+	GuardSettings *guard.Settings // nil = the defaults
+	Interval      time.Duration   // 0 = the policy's own
+	Axes          []string        // that it may change, of guard.AxisNames; nil = all
+	// Start is what it has given each service before a workload begins, by the workload's name; none
+	// = what the application declares.
+	Start map[string][]loadline.Allocation
+}
+
+// deployed is a run of the policy as it is deployed.
+func (p Policy) deployed(s simulate.Spec) simulate.Spec {
+	if start := p.Start[s.Workload]; start != nil {
+		app := *s.App
+		app.Services = slices.Clone(app.Services)
+		for i := range app.Services {
+			app.Services[i].Replicas, app.Services[i].Size = start[i].Replicas, start[i].Size
+		}
+		s.App = &app
+	}
+	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
+	return s
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
@@ -38,10 +39,13 @@ type notebook struct {
 	moved     map[string]bool
 	applied   *policy.Schedule
 	every     time.Duration // resolution of applied; 0 = exact
+
+	replicaChanges, resizes int
+	refused                 map[string]bool // axes on which changes were not allowed
 }
 
 func newNotebook(app *loadline.App) *notebook {
-	n := &notebook{app: app, moved: map[string]bool{}, applied: policy.NewSchedule(app)}
+	n := &notebook{app: app, moved: map[string]bool{}, refused: map[string]bool{}, applied: policy.NewSchedule(app)}
 	for _, s := range app.Services {
 		n.now = append(n.now, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
 	}
@@ -51,6 +55,11 @@ func newNotebook(app *loadline.App) *notebook {
 
 // note records an applied decision.
 func (n *notebook) note(d *loadline.Decision) {
+	for i := range d.Changed {
+		if c := &d.Changed[i]; c.Guard == guard.AxesGuard {
+			mark(n.refused, n.now[c.Service].With(c.To), n.now[c.Service].With(c.From))
+		}
+	}
 	if d.Applied.IsZero() {
 		return
 	}
@@ -95,17 +104,32 @@ func (n *notebook) schedule(deployed loadline.Needs) *policy.Schedule {
 }
 
 func (n *notebook) watch(before, after loadline.Allocation) {
-	n.moved[axisReplicas] = n.moved[axisReplicas] || before.Replicas != after.Replicas
-	a, b := before.Size, after.Size
-	n.moved[axisCPU] = n.moved[axisCPU] || a.CPURequest != b.CPURequest || a.CPULimit != b.CPULimit
-	n.moved[axisMemory] = n.moved[axisMemory] || a.MemoryRequest != b.MemoryRequest || a.MemoryLimit != b.MemoryLimit
-	n.moved[axisBrownout] = n.moved[axisBrownout] || before.Brownout != after.Brownout
+	mark(n.moved, before, after)
+	if before.Replicas != after.Replicas {
+		n.replicaChanges++
+	}
+	if before.Size != after.Size {
+		n.resizes++
+	}
 }
 
-func (n *notebook) axes() []string {
+// mark the axes on which two allocations differ.
+func mark(axes map[string]bool, before, after loadline.Allocation) {
+	a, b := before.Size, after.Size
+	axes[axisReplicas] = axes[axisReplicas] || before.Replicas != after.Replicas
+	axes[axisCPU] = axes[axisCPU] || a.CPURequest != b.CPURequest || a.CPULimit != b.CPULimit
+	axes[axisMemory] = axes[axisMemory] || a.MemoryRequest != b.MemoryRequest || a.MemoryLimit != b.MemoryLimit
+	axes[axisBrownout] = axes[axisBrownout] || before.Brownout != after.Brownout
+}
+
+func (n *notebook) axes() []string { return listAxes(n.moved) }
+
+func (n *notebook) notAllowed() []string { return listAxes(n.refused) }
+
+func listAxes(marked map[string]bool) []string {
 	axes := []string{}
 	for _, a := range []string{axisReplicas, axisCPU, axisMemory, axisBrownout} {
-		if n.moved[a] {
+		if marked[a] {
 			axes = append(axes, a)
 		}
 	}

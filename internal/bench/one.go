@@ -16,7 +16,7 @@ import (
 // runOne makes one run, or reads it if it was made before.
 func (r *runner) runOne(ctx context.Context, j job, given string) (*Record, error) {
 	cost := j.cell.cost(r.matrix.Engine)
-	spec := r.matrix.spec(j.cell, given, j.seed)
+	spec := r.matrix.Policies[j.policy].deployed(r.matrix.spec(j.cell, given, j.seed))
 	key, err := keyOf(spec, j.cell.loads[j.seed], nil)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (r *runner) keep(record *Record) (*Record, error) {
 }
 
 func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share func(float64)) (*Record, error) {
-	app := j.cell.app.Model
+	app := spec.App
 	load, err := j.cell.loads[j.seed].For(app)
 	if err != nil {
 		return nil, err
@@ -86,6 +86,7 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 		Bound: result.Number(bound.Bill), BoundDeviation: result.Number(bound.Deviation),
 		BelowBound:     out.Result.SLOMet() && bound.Below(float64(out.Result.Bill)),
 		BoundCoreHours: result.Number(inCores.CoreHours), Applied: notes.schedule(out.Deployed),
+		ReplicaChanges: notes.replicaChanges, Resizes: notes.resizes, NotAllowed: notes.notAllowed(),
 	}
 	if record.Decisions == nil {
 		record.Decisions = []Decision{}

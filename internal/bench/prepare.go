@@ -139,7 +139,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 	if p.Once {
 		cells = scenesOf(jobs)
 	}
-	task := CalibrationTask{Policy: p.Spec, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
 	var keys []string
 	cost := 0.0
 	for i, c := range cells {
@@ -160,7 +160,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		}
 		keys = append(keys, of...)
 	}
-	key, err := digest([]any{calibrationVersion, keys, r.matrix.Neighbours})
+	key, err := digest([]any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin})
 	return &preparation{
 		key: key, cost: cost,
 		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
@@ -174,7 +174,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 func (r *runner) validationKeys(c *cell, p Policy) ([]string, error) {
 	var keys []string
 	for i, w := range c.validation {
-		spec := r.matrix.spec(c, p.Spec, 0)
+		spec := p.deployed(r.matrix.spec(c, p.Spec, 0))
 		spec.Duration, spec.Seed, spec.Engine = w.Duration(), validationSeed+uint64(i), ""
 		spec.Perturb = simulate.Perturb{}
 		key, err := keyOf(spec, w, "calibration")

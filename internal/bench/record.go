@@ -19,6 +19,8 @@ type Case struct {
 	Perturbation string `json:"perturbation"` // "none", or its name
 	Engine       string `json:"engine"`
 	Cluster      string `json:"cluster,omitempty"` // pools, neighbours and prices as their flags are written; none = the app's own nodes
+	Guard        string `json:"guard,omitempty"`   // fallback rule of the guard around it; none = no guard
+	Axes         string `json:"axes,omitempty"`    // that it may change, comma-separated; none = all
 }
 
 // Record is one finished run, DIR/runs/KEY.json.
@@ -36,6 +38,11 @@ type Record struct {
 
 	// Axes are what the policy changed in this run: replicas, cpu, memory, brownout.
 	Axes []string `json:"axes"`
+	// NotAllowed are those that it would have changed, had its axes allowed it.
+	NotAllowed []string `json:"not_allowed,omitempty"`
+	// Changes of a service's replicas and of the size of its pods.
+	ReplicaChanges int `json:"replica_changes"`
+	Resizes        int `json:"resizes"`
 	// Bound is the lower bound of the bill, in expectation; BoundDeviation is its standard
 	// deviation. BelowBound: the bill is below it by more than chance and tolerance explain,
 	// which is a fault of the simulator or of the bound.

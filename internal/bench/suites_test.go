@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestPoliciesAreLabelled(t *testing.T) {
 		"clairvoyant:level=0.5": {Spec: "oracle:level=0.5", Label: "oracle:level=0.5"},
 		"clairvoyant":           {Spec: "oracle", Label: "oracle"},
 	} {
-		if got := ParsePolicy(text); got != want {
+		if got := ParsePolicy(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

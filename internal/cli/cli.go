@@ -29,7 +29,10 @@ func Main(newRoot func() *cobra.Command, release string) {
 const (
 	exitFailure     = 1
 	exitUsage       = 2
-	exitNotBetter   = 3 // a policy that does not beat the baseline was not promoted
+	exitKeep        = 3 // verdicts of evaluate and promote that are not to promote
+	exitChange      = 4
+	exitUndecided   = 5
+	exitRefused     = 6
 	exitInterrupted = 130
 )
 
@@ -49,6 +52,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	var notBetter *notBetterError
+	var verdict *verdictError
 	switch {
 	case err == nil:
 		return 0
@@ -60,7 +64,9 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 		return exitUsage
 	case errors.As(err, &notBetter):
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		return exitNotBetter
+		return notBetter.code
+	case errors.As(err, &verdict) && err.Error() == verdict.Error(): // alone: the verdict was printed
+		return exitCodes[verdict.kind]
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return exitFailure

@@ -1,20 +1,28 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/advice"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/draw"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/report"
 	"github.com/loadline/loadline/internal/result"
@@ -22,52 +30,59 @@ import (
 )
 
 type evaluateFlags struct {
-	nodes     poolFlags
-	prefer    string
-	seeds     int
-	baselines []string
-	stretch   time.Duration
-	output    Format
-	workers   int
-	redo      bool
+	nodes                    poolFlags
+	prefer, candidate, today string
+	seeds                    int
+	baselines, axes          []string
+	maxChurn                 float64
+	stretch                  time.Duration
+	output                   Format
+	workers                  int
+	verbose, redo            bool
 }
 
 func newEvaluate() *cobra.Command {
 	var f evaluateFlags
 	c := &cobra.Command{
 		Use:   "evaluate RUN",
-		Short: "Evaluate the candidates of a run on held-out history",
-		Long: `Evaluates every candidate that loadline train wrote to a folder against baselines, the
-autoscalers in common use, on held-out history:
+		Short: "Judge the candidates of a run on held-out history: promote, change, keep, or cannot tell",
+		Long: `Judges what loadline train wrote to a folder, as it would run: a deployment is a policy behind
+the guard of the controller, with its fallback rule, on the axes that a LoadLine allows (--axes).
+Baselines are deployments too, on the same axes: what you run today (--today), HPA at its defaults,
+and HPA with its best settings.
 
-On ENV2, Scaling-Ops' equations, over all of the held-out history, ranked by mean
-pods as in the paper. Policies that need metrics which the equations do not have are
-left out.
+The history has three parts in time order. Models were fitted to the first. On the second, rules
+are calibrated, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
+  cost      the cheapest that meets the SLO
+  latency   the lowest latency relative to the SLO, at no more than the cost of the rule
+  balanced  the lowest sum of cost relative to the rule and latency relative to the SLO
+The third, the test part, only judges: request by request, on stretches (peak, steepest, typical,
+quiet, and where the candidate and the baselines differ most) that each stand for the hours with
+the nearest load. Costs are compared run by run, with the same seeds; while the answer is not
+clear, there are up to four times --seeds runs. The fluid engine runs the whole test part and can
+contradict, not promote. Every use of the test part with other settings is counted.
 
-In the simulator, request by request, on three stretches: the busiest hour, the one
-with the steepest rise, and a typical one; those that overlap are merged. Policies
-are ranked by cost among those with at most 1 % of the requests over the SLO in every
-run. A policy written NAME@calibrated runs with its best setting, found on the
-training part. Policies whose replicas are on a bound for more than 95 % of the time
-are marked.
+Costs are money per month: the bill of the nodes with --pool, or else cores and GiB at --prices,
+Loadline's own cost included. A candidate that changes more than --max-churn times as often as
+today's deployment, and more than a handful of times an hour, is not promoted.
 
---prefer chooses a candidate among those that meet the SLO:
-  cost      the cheapest
-  latency   the lowest latency relative to the SLO, at no more than the cost of the
-            baseline
-  balanced  the lowest sum of cost relative to the baseline and latency relative to
-            the SLO
+The verdict is the first line, and the exit code:
+  0  promote    loadline promote RUN adds the candidate to the registry
+  3  keep       what you run today is as good
+  4  change     a setting of what you run today
+  5  undecided  and what would decide it
+  6  refused    too much is guessed, or the model is of another application
 
-The baseline to beat is the best calibrated rule. If the chosen candidate does not
-beat it, the result says so: keep the rule.
+--output yaml prints the manifests of the verdict for kubectl, --output json all figures.
 
-All results are written to RUN: evaluation.json, front.svg, report.html, and bench/
-with every run. If it is interrupted, the same command resumes.`,
+All results are written to RUN: evaluation.json, front.svg, report.html, and bench/ with every
+run. If it is interrupted, the same command resumes.`,
 		Example: `  loadline evaluate shop
-  loadline evaluate shop --prefer latency --seeds 5
-  loadline evaluate shop --baseline hpa --baseline hpa:target=60 --baseline kpa@calibrated
+  loadline evaluate shop --today hpa:target=60 --axes Horizontal,VerticalRequests
+  loadline evaluate shop --prefer latency --verbose
+  loadline evaluate shop --baseline hpa:target=60 --baseline kpa@calibrated
   loadline evaluate shop --pool eks-4 --neighbours use=0.7
-  loadline promote shop`,
+  loadline evaluate shop && loadline promote shop`,
 		Args: Exactly("the folder of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
@@ -76,11 +91,16 @@ with every run. If it is interrupted, the same command resumes.`,
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.prefer, "prefer", string(pipeline.PreferCost), "one of "+strings.Join(pipeline.Preferences(), ", "))
-	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each policy on each stretch")
-	flags.StringArrayVar(&f.baselines, "baseline", nil, "policy to compare with, written as for bench; repeatable ("+
-		strings.Join(pipeline.DefaultBaselines(), ", ")+")")
+	flags.StringVar(&f.candidate, "candidate", "", "judge this candidate instead of choosing one")
+	flags.StringVar(&f.today, "today", "", "autoscaler that you run today, such as hpa:target=80 (as the history shows it, or else hpa)")
+	flags.StringSliceVar(&f.axes, "axes", []string{guard.Horizontal}, "what deployments may change: "+strings.Join(guard.AxisNames(), ", "))
+	flags.StringArrayVar(&f.baselines, "baseline", nil, "policy to compare with besides today's, written as for bench; repeatable ("+
+		strings.Join(pipeline.DefaultBaselines([]string{guard.Horizontal}), ", ")+")")
+	flags.Float64Var(&f.maxChurn, "max-churn", pipeline.DefaultMaxChurn, "times as often as today's deployment that a promoted one may change")
+	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each deployment on each stretch at first")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
+	flags.BoolVar(&f.verbose, "verbose", false, "print how the candidate was chosen, and the table of Scaling-Ops' environment")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	f.nodes.add(flags)
 	f.output.Add(flags)
@@ -103,7 +123,13 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
-	if err := (pipeline.EvaluationSettings{Baselines: f.baselines, Stretch: f.stretch, Cluster: cluster}).CheckBaselines(folder); err != nil {
+	settings := pipeline.EvaluationSettings{
+		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Seeds: f.seeds, Today: f.today, Baselines: f.baselines,
+		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster,
+		Program: Build(), Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
+		Log: func(line string) { fmt.Fprintln(stderr, line) },
+	}
+	if err := settings.CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
 	lock, err := lockFolder(dir)
@@ -111,16 +137,12 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		return err
 	}
 	defer lock.Close()
-	workers := f.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+	if settings.Workers == 0 {
+		settings.Workers = runtime.GOMAXPROCS(0)
 	}
 	bar := NewProgress(stderr, "evaluating "+dir)
-	e, err := pipeline.Evaluate(ctx, folder, pipeline.EvaluationSettings{
-		Prefer: pipeline.Preference(f.prefer), Seeds: f.seeds, Baselines: f.baselines, Stretch: f.stretch, Cluster: cluster,
-		Program: Build(), Workers: workers, Redo: f.redo, CPUTime: ThreadCPUTime, Progress: bar.At,
-		Log: func(line string) { fmt.Fprintln(stderr, line) },
-	})
+	settings.Progress = bar.At
+	e, err := pipeline.Evaluate(ctx, folder, settings)
 	bar.Done()
 	var other *bench.OtherVersionError
 	if errors.As(err, &other) {
@@ -129,14 +151,18 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	page, err := writeEvaluation(dir, e)
-	if err != nil {
+	if err := writeEvaluation(dir, e); err != nil {
 		return err
 	}
-	if f.output.Structured() {
-		return f.output.Encode(stdout, e)
+	switch {
+	case f.output.String() == "yaml":
+		err = writeManifests(stdout, folder.App, e.Verdict)
+	case f.output.Structured():
+		err = f.output.Encode(stdout, e)
+	default:
+		err = printEvaluation(stdout, dir, e, f.verbose)
 	}
-	return printEvaluation(stdout, dir, page, e)
+	return errors.Join(err, verdictCode(e.Verdict))
 }
 
 func (f *evaluateFlags) check() error {
@@ -144,13 +170,65 @@ func (f *evaluateFlags) check() error {
 	if err := pipeline.Preference(f.prefer).Check(); err != nil {
 		faults = append(faults, Usagef("--prefer: %w", err))
 	}
+	if axes, err := guard.ParseAxes(f.axes); err != nil || len(axes) == 0 {
+		faults = append(faults, Usagef("--axes: %w", cmp.Or(err, errors.New("is empty, name at least one"))))
+	} else {
+		f.axes = axes
+	}
 	if f.seeds < 1 || f.seeds > 1000 {
 		faults = append(faults, Usagef("--seeds is %d, must be from 1 to 1000", f.seeds))
 	}
 	if f.stretch < time.Minute {
 		faults = append(faults, Usagef("--stretch is %v, must be at least 1m", f.stretch))
 	}
+	if !(f.maxChurn >= 1 && f.maxChurn <= 1e6) {
+		faults = append(faults, Usagef("--max-churn is %v, must be from 1 to 1000000", f.maxChurn))
+	}
 	return errors.Join(faults...)
+}
+
+// writeManifests writes what a verdict means on Kubernetes, with its sentence as a comment.
+func writeManifests(w io.Writer, app *loadline.App, v pipeline.Verdict) error {
+	if v.Kind == pipeline.Refused { // there is nothing to apply
+		_, err := fmt.Fprintf(w, "# %s\n", v.Sentence)
+		return err
+	}
+	all, err := advice.Manifests(v.Policy, advice.Target{App: app})
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if l, is := d.Object.(*v1alpha1.LoadLine); is && v.Kind == pipeline.Promote { // as it was judged
+			l.Spec.Fallback = v1alpha1.Baseline(v.Fallback)
+			for i := range l.Spec.Services {
+				l.Spec.Services[i].Axes = nil
+				for _, axis := range v.Axes {
+					l.Spec.Services[i].Axes = append(l.Spec.Services[i].Axes, v1alpha1.Axis(axis))
+				}
+			}
+		}
+	}
+	if len(all) > 0 {
+		all[0].Comments = append([]string{v.Sentence}, all[0].Comments...)
+	}
+	return advice.Write(w, all)
+}
+
+// verdictError is a verdict that is not to promote, as an exit code. It was printed already.
+type verdictError struct{ kind pipeline.Kind }
+
+func (e *verdictError) Error() string { return "the verdict is: " + string(e.kind) }
+
+func verdictCode(v pipeline.Verdict) error {
+	if v.Kind == pipeline.Promote {
+		return nil
+	}
+	return &verdictError{v.Kind}
+}
+
+// exitCodes of verdicts.
+var exitCodes = map[pipeline.Kind]int{
+	pipeline.Keep: exitKeep, pipeline.Change: exitChange, pipeline.Undecided: exitUndecided, pipeline.Refused: exitRefused,
 }
 
 // Files beside the evaluation.
@@ -159,22 +237,28 @@ const (
 	pageFile  = "report.html"
 )
 
-// writeEvaluation draws the front and makes the page of all runs.
-func writeEvaluation(dir string, e *pipeline.Evaluation) (page string, err error) {
+// writeEvaluation draws the front and makes the page of all runs. A finished run in a folder that
+// cannot be written keeps those that it has.
+func writeEvaluation(dir string, e *pipeline.Evaluation) error {
+	if e.Verdict.Kind == pipeline.Refused {
+		return nil
+	}
 	picture := frontFigure(e).SVG()
-	if err := atomicfile.Write(filepath.Join(dir, frontFile), func(w io.Writer) error {
-		_,
-			err := w.Write(picture)
+	path := filepath.Join(dir, frontFile)
+	err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(picture); return err })
+	if _, missing := os.Stat(filepath.Join(dir, pageFile)); missing == nil &&
+		(errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		return nil
+	}
+	if err != nil {
 		return err
-	}); err != nil {
-		return "", err
 	}
 	r, err := report.Read(filepath.Join(dir, pipeline.BenchDir))
 	if err != nil {
-		return "", err
+		return err
 	}
-	page = filepath.Join(dir, pageFile)
-	return page, atomicfile.Write(page, r.WriteHTML)
+	r.Lead(e.Lead())
+	return atomicfile.Write(filepath.Join(dir, pageFile), r.WriteHTML)
 }
 
 // leastOver is the lowest share over the SLO that the picture of the front distinguishes.
@@ -184,28 +268,27 @@ const leastOver = 0.01 // %
 func frontFigure(e *pipeline.Evaluation) draw.Scatter {
 	s := draw.Scatter{
 		Title: "Cost against SLO violations on held-out history", Subtitle: e.App + ": " + e.Verdict.Sentence,
-		X: "core-hours", Y: "requests over the SLO, %", Floor: leastOver,
+		X: e.Currency + " a month", Y: "requests over the SLO, %", Floor: leastOver,
 		Marks: []draw.HLine{{Name: "allowed", Y: 100 * result.CountsIf}},
 	}
 	groups := map[string]int{pipeline.RoleCandidate: 0, pipeline.RoleBaseline: 1, pipeline.RoleReference: 2}
 	for i := range e.Entries {
 		p := &e.Entries[i]
-		s.Points = append(s.Points, draw.Point{Name: p.Label, X: float64(p.CoreHours), Y: 100 * float64(p.Over), Group: groups[p.Role],
+		s.Points = append(s.Points, draw.Point{Name: p.Label, X: float64(p.PerMonth), Y: 100 * float64(p.Over), Group: groups[p.Role],
 			Front: p.Front})
 	}
 	return s
 }
 
-func printEvaluation(w io.Writer, dir, page string, e *pipeline.Evaluation) error {
-	if err := e.WriteText(w); err != nil {
+func printEvaluation(w io.Writer, dir string, e *pipeline.Evaluation, verbose bool) error {
+	if err := errors.Join(e.WriteVerdict(w), e.WriteText(w, verbose)); err != nil || e.Verdict.Kind == pipeline.Refused {
 		return err
 	}
 	fmt.Fprintf(w, "%s\n", frontFigure(e).Terminal(100))
-	fmt.Fprintf(w, "Preferring %s: %s\n", e.Prefer, e.Verdict.Sentence)
-	if e.Verdict.Promote {
-		fmt.Fprintf(w, "Promote it with loadline promote %s\n", dir)
+	if e.Verdict.Kind == pipeline.Promote {
+		fmt.Fprintf(w, "Next: loadline promote %s\n", dir)
 	}
-	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", page, filepath.Join(dir, frontFile),
+	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", filepath.Join(dir, pageFile), filepath.Join(dir, frontFile),
 		filepath.Join(dir, pipeline.EvaluationFile))
 	return err
 }

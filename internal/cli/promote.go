@@ -20,9 +20,9 @@ import (
 )
 
 type promoteFlags struct {
-	candidate, prefer, registry, app string
-	output                           Format
-	force, list, rollback            bool
+	candidate, registry, app string
+	output                   Format
+	force, list, rollback    bool
 }
 
 func newPromote() *cobra.Command {
@@ -30,14 +30,14 @@ func newPromote() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "promote RUN|FILE",
 		Short: "Promote a candidate of a run to the registry, or roll back to the previous version",
-		Long: `Promotes the candidate that the evaluation of a run prefers, or the one given with
---candidate, to the current version of its application in the registry: a folder with
-one folder per application and one per version in it. The results of the evaluation
-are added to the model's card, and written to card.md in readable form.
+		Long: `Promotes the candidate that the evaluation of a run judged to the current version of
+its application in the registry: a folder with one folder per application and one per
+version in it. The results of the evaluation are added to the model's card, and written
+to card.md in readable form. The next commands, for the cluster, are printed.
 
-A candidate that does not beat the calibrated baseline on held-out history is not
-promoted: the rule is as good, and simpler. The exit code is then 3. --force promotes
-it anyway, and its card says so.
+If the verdict of the evaluation is another, nothing is promoted, and the exit code is
+that of evaluate: 3 keep, 4 change, 5 undecided, 6 refused. --force promotes it anyway,
+and its card says so; --candidate names another candidate, which was not judged.
 
 A model file that was trained on its own (train --formulation) can be promoted too. It
 was not evaluated against a baseline, so this needs --force; train --methods trains
@@ -64,10 +64,9 @@ one.`,
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.candidate, "candidate", "", "name of the candidate (the one that is preferred)")
-	flags.StringVar(&f.prefer, "prefer", "", "choose again by: "+strings.Join(pipeline.Preferences(), ", ")+" (as evaluated)")
+	flags.StringVar(&f.candidate, "candidate", "", "name of the candidate (the one that was judged)")
 	flags.StringVar(&f.registry, "registry", "registry", "folder of the promoted policies")
-	flags.BoolVar(&f.force, "force", false, "promote it even if it does not beat the baseline")
+	flags.BoolVar(&f.force, "force", false, "promote it whatever the verdict is")
 	flags.BoolVar(&f.list, "list", false, "list promoted versions, and exit")
 	flags.BoolVar(&f.rollback, "rollback", false, "make the previous version current again")
 	flags.StringVar(&f.app, "app", "", "with --rollback: the application, if the registry has several; "+
@@ -94,11 +93,18 @@ func (f *promoteFlags) run(args []string, stdout, stderr io.Writer) error {
 	return f.promote(args[0], r, stdout, stderr)
 }
 
-// notBetterError: the candidate is not known to beat the rule.
-type notBetterError struct{ verdict, candidate, remedy string }
+// notBetterError: the verdict is not to promote the candidate.
+type notBetterError struct {
+	verdict, candidate, remedy string
+	code                       int
+}
 
 func (e *notBetterError) Error() string {
-	return fmt.Sprintf("%s is not promoted. %s\n%s, or promote it all the same with --force", e.candidate, e.verdict, e.remedy)
+	text := fmt.Sprintf("%s is not promoted. %s", e.candidate, e.verdict)
+	if e.remedy == "" {
+		return text
+	}
+	return text + "\n" + e.remedy + ", or promote it all the same with --force"
 }
 
 func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr io.Writer) error {
@@ -110,20 +116,22 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	entry, err := f.choose(e)
+	entry, verdict, err := f.choose(e)
 	if err != nil {
 		return err
 	}
-	verdict := e.VerdictOn(entry)
-	if !verdict.Promote && !f.force {
-		return &notBetterError{verdict.Sentence, entry.Label,
-			"Try other candidates (loadline train --candidates, --methods), judge by another preference (--prefer)"}
+	switch {
+	case verdict.Kind == pipeline.Refused: // no candidate was judged, so there is nothing to force
+		return &notBetterError{verdict.Sentence, "The run", "", exitRefused}
+	case verdict.Kind != pipeline.Promote && !f.force:
+		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --methods), or evaluate " +
+			"with other settings (loadline evaluate --help)", exitCodes[verdict.Kind]}
 	}
 	p, err := r.Promote(registry.Offer{
 		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,
 		Promotion: registry.Promotion{
-			Candidate: entry.Label, Prefer: string(e.Prefer), Verdict: verdict.Sentence, Forced: !verdict.Promote,
-			Results: resultsOf(e, entry), At: time.Now(), By: Build(),
+			Candidate: entry.Label, Prefer: string(e.Prefer), Verdict: verdict.Sentence, Forced: verdict.Kind != pipeline.Promote,
+			Fallback: entry.Fallback, Axes: e.Settings.Axes, Results: resultsOf(e, entry), At: time.Now(), By: Build(),
 		},
 	})
 	if err != nil {
@@ -147,46 +155,54 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
+	fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
+	if p.Fallback == "" {
+		return nil
+	}
+	// As it was judged, and without effect until the mode is Act.
+	_, err = fmt.Fprintf(w, "Next, in the namespace of the LoadLine %s with axes %s:\n"+
+		"  kubectl create configmap %s-model --from-file=model.safetensors=%s\n"+
+		"  kubectl patch loadline %s --type merge -p '{\"spec\":{\"mode\":\"Recommend\",\"fallback\":%q,"+
+		"\"policy\":{\"baseline\":null,\"model\":{\"configMap\":{\"name\":\"%s-model\"}}}}}'\n",
+		p.App, strings.Join(p.Axes, ", "), p.App, path, p.App, p.Fallback, p.App)
 	return err
 }
 
-// choose the candidate: by its name, by another preference, or as evaluated.
-func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, error) {
+// choose the candidate, by its name or as evaluated, and the verdict on it.
+func (f *promoteFlags) choose(e *pipeline.Evaluation) (*pipeline.Entry, pipeline.Verdict, error) {
+	if e.Verdict.Kind == pipeline.Refused {
+		return nil, e.Verdict, nil
+	}
 	var names []string
-	for i := range e.Entries {
-		if e.Entries[i].Role == pipeline.RoleCandidate {
-			names = append(names, e.Entries[i].Label)
+	var chosen *pipeline.Entry
+	for i := range e.Selection.Entries {
+		if c := &e.Selection.Entries[i]; c.Role == pipeline.RoleCandidate {
+			names = append(names, c.Label)
+			if c.Label == f.candidate {
+				chosen = c
+			}
 		}
 	}
-	if f.candidate != "" {
-		entry := e.Entry(f.candidate)
-		if entry == nil || entry.Role != pipeline.RoleCandidate {
-			return nil, Usagef("--candidate %q was not evaluated%s", f.candidate, suggest.Hint(f.candidate, names))
+	switch {
+	case f.candidate == "" || f.candidate == e.Selection.Choice:
+		if judged := e.Entry(e.Selection.Choice); judged != nil {
+			return judged, e.Verdict, nil
 		}
-		return entry, nil
+		return nil, e.Verdict, errors.New("no candidate was evaluated")
+	case chosen == nil:
+		return nil, e.Verdict, Usagef("--candidate %q was not evaluated%s", f.candidate, suggest.Hint(f.candidate, names))
 	}
-	if f.prefer != "" {
-		e.Prefer = pipeline.Preference(f.prefer)
-		if err := e.Prefer.Check(); err != nil {
-			return nil, Usagef("--prefer: %w", err)
-		}
-	}
-	entry := e.Choose(e.Prefer)
-	if entry == nil {
-		return nil, errors.New("no candidate was evaluated")
-	}
-	return entry, nil
+	return chosen, pipeline.Verdict{Kind: pipeline.Undecided, Sentence: fmt.Sprintf("It was not judged on the test part, %s was: "+
+		"loadline evaluate --candidate %s judges it.", e.Selection.Choice, f.candidate)}, nil
 }
 
 // resultsOf is the evaluation for the model's card.
 func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
-	var where []string
-	for _, s := range e.Stretches {
-		where = append(where, s.Name)
+	on := fmt.Sprintf("held-out part; %s", count(e.Seeds, "seed", "seeds"))
+	rule := e.Entry(pipeline.TodayLabel)
+	if e.Entry(c.Label) != c { // not judged there
+		on, rule = "part for selection; 1 seed", nil
 	}
-	on := fmt.Sprintf("held-out part: %s; %s", strings.Join(where, ", "), count(e.Seeds, "seed", "seeds"))
-	rule := e.Entry(e.Rule)
 	var all []modelfile.Result
 	add := func(name, on string, of func(*pipeline.Entry) float64) {
 		r := modelfile.Result{Name: name, On: on, Value: of(c)}
@@ -197,10 +213,14 @@ func resultsOf(e *pipeline.Evaluation, c *pipeline.Entry) []modelfile.Result {
 			all = append(all, r)
 		}
 	}
-	add("core-hours", on, func(x *pipeline.Entry) float64 { return float64(x.CoreHours) })
+	add(e.Currency+" a month", on, func(x *pipeline.Entry) float64 { return float64(x.PerMonth) })
+	add("cores", on, func(x *pipeline.Entry) float64 { return float64(x.Cores) })
+	add("GiB", on, func(x *pipeline.Entry) float64 { return float64(x.GiB) })
 	add("share of requests over the SLO", on, func(x *pipeline.Entry) float64 { return float64(x.Over) })
 	add("latency over its SLO, worst stretch", on, func(x *pipeline.Entry) float64 { return float64(x.SLORatio) })
 	add("mean replicas", on, func(x *pipeline.Entry) float64 { return float64(x.Replicas) })
+	add("replica changes an hour", on, func(x *pipeline.Entry) float64 { return float64(x.ReplicaChanges) })
+	add("resizes an hour", on, func(x *pipeline.Entry) float64 { return float64(x.Resizes) })
 	add("mean pods", "ENV2, the whole held-out part", func(x *pipeline.Entry) float64 {
 		if x.ENV2 == nil {
 			return math.NaN()

@@ -19,8 +19,8 @@ const unjudged = "It was not evaluated against a baseline on held-out history."
 // promoteFile promotes the policy of a file, under the name of the application that it was
 // trained for.
 func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.Writer) error {
-	if f.candidate != "" || f.prefer != "" {
-		return Usagef("--candidate and --prefer are for the folder of a run; %s is a file", path)
+	if f.candidate != "" {
+		return Usagef("--candidate is for the folder of a run; %s is a file", path)
 	}
 	if run := filepath.Dir(filepath.Dir(path)); filepath.Base(filepath.Dir(path)) == pipeline.CandidatesDir {
 		if _, err := os.Stat(filepath.Join(run, pipeline.RunFile)); err == nil {
@@ -47,7 +47,7 @@ func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.
 		return err
 	}
 	if !f.force {
-		return &notBetterError{unjudged, path, fmt.Sprintf("Try it (loadline simulate --policy %s)", reader.Spec(path, ""))}
+		return &notBetterError{unjudged, path, fmt.Sprintf("Try it (loadline simulate --policy %s)", reader.Spec(path, "")), exitUndecided}
 	}
 	if _, err := model.Policy(app.App); err != nil { // by the name that was given
 		return fmt.Errorf("%s: %w", path, err)

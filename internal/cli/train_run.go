@@ -104,6 +104,10 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 		candidates[i].Shares = shares
 	}
 	printNotes(stderr, subject.Notes)
+	if len(subject.Guessed) > 0 {
+		fmt.Fprintf(stderr, "note: loadline evaluate will refuse this run, since too much is guessed (%s): %s\n",
+			strings.Join(subject.Guessed, "; "), pipeline.ToMeasure)
+	}
 	lock, err := lockFolder(f.out)
 	if err != nil {
 		return err
@@ -352,8 +356,8 @@ func setObjectives(app *loadline.App, objectives []string) error {
 func printRun(w io.Writer, f *pipeline.Folder) error {
 	s := &f.Subject
 	fmt.Fprintf(w, "%s, %s\n", s.Name, count(len(s.Services), "service", "services"))
-	fmt.Fprintf(w, "trained on %s to %s, held out %s to %s\n\n", minute(s.Training.From), minute(s.Training.To), minute(s.HeldOut.From),
-		minute(s.HeldOut.To))
+	fmt.Fprintf(w, "trained on %s to %s; for selection %s to %s; held out %s to %s\n\n", minute(s.Training.From), minute(s.Training.To),
+		minute(s.Selection.From), minute(s.Selection.To), minute(s.HeldOut.From), minute(s.HeldOut.To))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CANDIDATE\tMETHOD\tSEED\tSTEPS\tNETWORKS\tTRAINED WITH")
 	for _, c := range f.Candidates {

@@ -106,7 +106,7 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from name
 }
 
 // withinAxes is the part of a size that the axes still allow to change.
-func withinAxes(size loadline.Setting, p resource.AllowedAxes) loadline.Setting {
+func withinAxes(size loadline.Setting, p guard.AllowedAxes) loadline.Setting {
 	drop(&size.CPURequest, p.CPURequest)
 	drop(&size.CPULimit, p.CPULimit)
 	drop(&size.MemoryRequest, p.MemoryRequest)
@@ -148,7 +148,7 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 	}
 	s := holdGuard{a.cluster, a.ladder.SLOBurns}
 	a.loop.Policy = a.ladder
-	a.loop.Guards = append(append([]loop.Guard{s}, a.Axes.Around(append(guarded.Guards, roundGuard{}))...), s)
+	a.loop.Guards = append(append([]loop.Guard{s}, guarded.Within(a.Axes)...), s)
 	return nil
 }
 

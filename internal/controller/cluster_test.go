@@ -14,6 +14,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/metrics/live"
 	"github.com/loadline/loadline/internal/resource"
@@ -427,16 +428,16 @@ func TestWithoutMetricsThePodsAreKnown(t *testing.T) {
 	}
 }
 
-func TestRoundGuard(t *testing.T) {
+func TestRound(t *testing.T) {
 	s, c := newStage(t)
 	_ = s
 	situation := loadline.Situation{App: c.app.App}
-	got, why := roundGuard{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012),
+	got, why := guard.Round{}.Check(noon, situation, 0, loadline.Setting{CPULimit: loadline.Some(0.20012),
 		MemoryLimit: loadline.Some[int64](1<<20 + 1)})
 	if got.CPULimit.Value != 0.201 || got.MemoryLimit.Value != 2<<20 || why == "" {
 		t.Errorf("%+v %q", got, why)
 	}
-	if again, why := (roundGuard{}).Check(noon, situation, 0, got); again != got || why != "" {
+	if again, why := (guard.Round{}).Check(noon, situation, 0, got); again != got || why != "" {
 		t.Errorf("%+v %q", again, why)
 	}
 }

@@ -151,23 +151,23 @@ func TestAMethodIsAddedByRegisteringIt(t *testing.T) {
 		t.Error(err)
 	}
 	e, err := pipeline.Evaluate(t.Context(), folder, pipeline.EvaluationSettings{
-		Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: 2, Baselines: []string{"hpa",
+		Candidate: "toy-1", Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: 2, Baselines: []string{"hpa",
 			"tuned: toy:file=" + path + "@calibrated"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := e.Entry("toy-1")
-	if entry == nil || entry.Role != pipeline.RoleCandidate || entry.Method != "toy" || !(entry.CoreHours > 0) ||
-		e.Entry("toy-2") == nil || e.Entry("tuned").Policy == "" {
+	if entry == nil || entry.Role != pipeline.RoleCandidate || entry.Method != "toy" || !(entry.PerMonth > 0) ||
+		len(e.Selection.Entries) != 4 || e.Entry("tuned").Policy == "" {
 		t.Fatalf("%+v", e)
 	}
 
 	models := t.TempDir()
 	promoted, err := registry.Open(filepath.Join(models, "registry")).Promote(registry.Offer{App: folder.App, Model: path,
 		SHA256: entry.SHA256, Promotion: registry.Promotion{
-			Candidate: "toy-1", Verdict: e.VerdictOn(entry).Sentence, At: noon, Results: []modelfile.Result{{Name: "core-hours",
-				On: "held-out history", Value: float64(entry.CoreHours)}},
+			Candidate: "toy-1", Verdict: e.Verdict.Sentence, At: noon, Results: []modelfile.Result{{Name: "USD a month",
+				On: "held-out history", Value: float64(entry.PerMonth)}},
 		}})
 	if err != nil || promoted.Formulation != "toy" || promoted.Training.Samples != 200 {
 		t.Fatalf("%+v, %v", promoted, err)

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -108,6 +109,12 @@ func Filter(set Settings) func(now time.Time, o *loadline.Observation) {
 		}
 		Complete(now, set.Data.MaxAge, set.Starting.Settle, o)
 	}
+}
+
+// Within are the guards of a deployment that may change the given axes only, in a cluster as in
+// a simulation: sizes are whole millicores and MiB.
+func (g *Guarded) Within(axes Axes) []loop.Guard {
+	return axes.Around(append(slices.Clone(g.Guards), Round{}))
 }
 
 // Install makes a loop use them.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/train"
 	"github.com/loadline/loadline/internal/twin"
@@ -26,13 +28,17 @@ type Past struct {
 	Progress   func(share float64)
 }
 
-// FromHistory fits a twin to the first part of a history and holds out the last part:
-// neither the twin nor any candidate uses it.
+// FromHistory fits a twin to the first part of a history. Neither the twin nor any candidate
+// uses the other two.
 func FromHistory(h *history.History, p Past) (*Subject, error) {
 	if p.HeldOut == 0 {
 		p.HeldOut = twin.DefaultHeldOut
 	}
-	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, HeldOut: p.HeldOut, Without: p.Without,
+	if !(p.HeldOut > 0 && p.HeldOut <= 0.9) {
+		return nil, fmt.Errorf("held-out share %v must be above 0 and at most 0.9", p.HeldOut)
+	}
+	later := p.HeldOut + selectionShare(p.HeldOut)
+	t, err := twin.Fit(h, twin.Options{Name: p.Name, Objectives: p.Objectives, HeldOut: later, Without: p.Without,
 		Progress: p.Progress})
 	if err != nil {
 		return nil, err
@@ -40,6 +46,7 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	s := &Subject{Name: t.App.Name, Source: h.Manifest.Source, App: t.App, Notes: t.Report.Warnings}
 	for _, a := range t.Report.Assumed {
 		if len(p.Objectives) == 0 && isObjective(a.Field) {
+			s.AssumedObjective = true
 			s.Notes = append(s.Notes, fmt.Sprintf("%s is assumed to be %s: %s; set the objective with --objective", a.Field,
 				a.Value, a.Why))
 		}
@@ -47,9 +54,14 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	if s.Model, err = t.Encode(); err != nil {
 		return nil, err
 	}
-	cut := h.Steps - int(math.Round(p.HeldOut*float64(h.Steps)))
-	s.History = h.Cut(0, cut)
+	s.Guessed = guessed(t)
+	s.setToday(h)
+	first, cut := h.Steps-int(math.Round(later*float64(h.Steps))), h.Steps-int(math.Round(p.HeldOut*float64(h.Steps)))
+	s.History = h.Cut(0, first)
 	if s.Training, s.TrainingFrom, err = s.longest(s.History, "for training"); err != nil {
+		return nil, err
+	}
+	if s.Selection, s.SelectionFrom, err = s.longest(h.Cut(first, cut), "for selection"); err != nil {
 		return nil, err
 	}
 	if s.HeldOut, s.HeldOutFrom, err = s.longest(h.Cut(cut, h.Steps), "for evaluation"); err != nil {
@@ -58,6 +70,19 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	s.Delays = delaysOf(s.App, t.Linear, s.History)
 	s.remark()
 	return s, s.Check()
+}
+
+// setToday takes over the autoscalers that the history shows, if a policy here can do the same.
+func (s *Subject) setToday(h *history.History) {
+	today, err := policy.TodayOf(s.App, h.Manifest.Autoscalers)
+	switch {
+	case errors.Is(err, policy.ErrNoAutoscaler):
+	case err != nil:
+		s.Notes = append(s.Notes, fmt.Sprintf("what runs today cannot be simulated, set --today of loadline evaluate: %v", err))
+	default:
+		s.Today = today.Spec
+		s.Notes = append(s.Notes, today.Notes...)
+	}
 }
 
 // isObjective reports whether a field of a model file is an SLO.
@@ -103,11 +128,12 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 	if m.Policy == "" {
 		m.Policy = "hpa"
 	}
-	parts, err := w.Split(1-m.HeldOut, 0, m.HeldOut)
+	selection := selectionShare(m.HeldOut)
+	parts, err := w.Split(1-m.HeldOut-selection, selection, m.HeldOut)
 	if err != nil {
 		return nil, err
 	}
-	s := &Subject{Name: app.Name, App: app, Training: parts[0], HeldOut: parts[2]}
+	s := &Subject{Name: app.Name, App: app, Training: parts[0], Selection: parts[1], HeldOut: parts[2], Today: m.Policy}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -131,7 +157,8 @@ func FromApp(ctx context.Context, app *loadline.App, w *workload.Workload, m Mod
 	}
 	s.Source = s.History.Manifest.Source
 	s.TrainingFrom = s.History.Start.Add(-s.History.Step)
-	s.HeldOutFrom = s.TrainingFrom.Add(s.Training.Duration())
+	s.SelectionFrom = s.TrainingFrom.Add(s.Training.Duration())
+	s.HeldOutFrom = s.SelectionFrom.Add(s.Selection.Duration())
 	linear := make([]twin.Linear, len(app.Services))
 	for i := range app.Services {
 		if service := s.History.Service(app.Services[i].Name); service != nil {

@@ -3,26 +3,30 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim/pool"
+	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 )
 
 // EvaluationSettings configure an evaluation.
 type EvaluationSettings struct {
 	Prefer    Preference
-	Seeds     int           // runs of each policy on each stretch; 0 = 3
+	Candidate string        // to judge instead of the chosen one; "" = choose
+	Seeds     int           // runs of each deployment on each stretch at the first look; 0 = 3
+	Today     string        // the autoscaler that the user runs; "" = the subject's, or HPA at its defaults
 	Baselines []string      // in the notation of bench; none = DefaultBaselines
+	Axes      []string      // that all deployments may change; none = Horizontal
+	MaxChurn  float64       // how many times as often as today's a promoted deployment may change something; 0 = 2
 	Stretch   time.Duration // 0 = an hour
 	// Cluster is where everything is judged; the zero value has the twin's own nodes.
 	Cluster pool.Cluster
@@ -35,25 +39,21 @@ type EvaluationSettings struct {
 	Log      func(line string)    // may be nil
 }
 
-// DefaultSeeds is how often each policy is run on each stretch.
-const DefaultSeeds = 3
-
-// horizontalRule is calibrated with the limits and requests that the pods have: it may become the
-// fallback rule of a deployment, which changes replicas alone.
-const horizontalRule = "hpa (calibrated): hpa:limits=keep,request=keep@calibrated"
-
-// DefaultBaselines are what candidates are compared with: HPA with its
-// defaults and calibrated for this application, Autothrottle, and the oracle.
-func DefaultBaselines() []string {
-	return []string{"hpa", horizontalRule, "autothrottle", "oracle"}
-}
+// Defaults of an evaluation.
+const (
+	DefaultSeeds    = 3
+	DefaultMaxChurn = 2
+)
 
 func (j EvaluationSettings) withDefaults() EvaluationSettings {
 	if j.Seeds == 0 {
 		j.Seeds = DefaultSeeds
 	}
+	if len(j.Axes) == 0 {
+		j.Axes = []string{guard.Horizontal}
+	}
 	if len(j.Baselines) == 0 {
-		j.Baselines = DefaultBaselines()
+		j.Baselines = DefaultBaselines(j.Axes)
 	}
 	if j.Stretch == 0 {
 		j.Stretch = DefaultStretch
@@ -61,19 +61,31 @@ func (j EvaluationSettings) withDefaults() EvaluationSettings {
 	if j.Prefer == "" {
 		j.Prefer = PreferCost
 	}
+	if j.MaxChurn == 0 {
+		j.MaxChurn = DefaultMaxChurn
+	}
 	if j.Progress == nil {
 		j.Progress = func(float64) {}
 	}
 	return j
 }
 
-// benchShare is the event engine's share of the work.
-const benchShare = 0.8
+// proof is an evaluation in progress.
+type proof struct {
+	EvaluationSettings
+	folder     *Folder
+	candidates []Outcome
+	evaluation *Evaluation
 
-// Evaluate runs every candidate and every baseline on the held-out part of the history:
-// in the event engine on stretches of it, and where possible on Scaling-Ops' equations
-// over all of it. Rules are calibrated on the training part. Interrupted, it keeps the
-// finished runs, and the same call resumes from there.
+	rules      []bench.Policy // baselines, calibrated
+	calibrated []string       // their labels
+	choice     bench.Policy   // the candidate that is judged
+}
+
+// Evaluate chooses a candidate on the second part of a run's history and judges its deployment
+// against those of baselines on the third: in the event engine on stretches that stand for all of
+// it, and in the fluid engine over all of it. Interrupted, it keeps the finished runs, and the same
+// call resumes from there; finished, the same call returns the same.
 func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation, error) {
 	j = j.withDefaults()
 	if err := j.Prefer.Check(); err != nil {
@@ -83,213 +95,205 @@ func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation
 	if err != nil {
 		return nil, err
 	}
-	on, err := stretches(f.HeldOut, j.Stretch, true)
-	if err != nil {
+	if err := j.checkCandidate(candidates); err != nil {
 		return nil, err
 	}
-	matrix, err := j.matrix(f, candidates, on)
+	settings := j.settings(f, candidates)
+	if done := f.finished(settings, j.Program); done != nil && !j.Redo {
+		return done, nil
+	}
+	p := &proof{EvaluationSettings: j, folder: f, candidates: candidates, evaluation: j.begin(f, settings)}
+	if reason := f.refusal(candidates); reason != "" {
+		p.evaluation.Verdict = refused(reason)
+		return p.evaluation, p.evaluation.write(f.Dir)
+	}
+	if err := p.selection(ctx); err != nil {
+		return nil, err
+	}
+	if p.evaluation.Earlier, err = f.open(settings); err != nil {
+		return nil, err
+	}
+	if err := p.judge(ctx); err != nil {
+		return nil, err
+	}
+	return p.evaluation, p.evaluation.write(f.Dir)
+}
+
+// begin an evaluation: all that is known without a run.
+func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
+	e := &Evaluation{
+		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Settings: s, Prefer: j.Prefer,
+		Currency: j.Cluster.Prices.WithDefaults().Currency, Own: result.Number(ownCost(j.Cluster.Prices)),
+		Earlier: []Opening{}, Assumptions: []string{}, Entries: []Entry{}, Stretches: []EvaluatedStretch{}, ByPods: []string{},
+	}
+	for _, k := range f.App.Kinds {
+		e.Objective = append(e.Objective, fmt.Sprintf("%s: %g %% within %v", k.Name, k.SLO.Percentile, k.SLO.Latency))
+	}
+	if f.Subject.AssumedObjective {
+		e.Assumptions = append(e.Assumptions, "The objective is assumed, not yours: set it with loadline train --objective.")
+	}
+	if spec, known := j.today(f); !known {
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("What you run today is not in the history: %s stands in; set it with --today.",
+			RuleName(spec)))
+	}
+	if len(j.Cluster.Pools) == 0 {
+		prices := j.Cluster.Prices.WithDefaults()
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("Cores and GiB are paid at %g and %g %s an hour; --pool and --prices set yours.",
+			prices.CoreHour, prices.GiBHour, prices.Currency))
+	}
+	return e
+}
+
+func (j EvaluationSettings) checkCandidate(candidates []Outcome) error {
+	var names []string
+	for _, c := range candidates {
+		names = append(names, c.Name)
+	}
+	if j.Candidate != "" && !slices.Contains(names, j.Candidate) {
+		return fmt.Errorf("unknown candidate %q%s", j.Candidate, suggest.Hint(j.Candidate, names))
+	}
+	return nil
+}
+
+// refusal is why nothing can be concluded from a run; "" = it can.
+func (f *Folder) refusal(candidates []Outcome) string {
+	if g := f.Subject.Guessed; len(g) > 0 {
+		return fmt.Sprintf("too much of the history is guessed (%s): any saving would follow from the guesses. To decide, %s", joined(g, 3),
+			ToMeasure)
+	}
+	for _, c := range candidates {
+		if m, err := policy.OpenModel(f.ModelPath(c.Name)); err == nil && m.TrainedFor() != f.Subject.Name {
+			return fmt.Sprintf("candidate %s was trained for %s, this is %s: train one on the history of this application", c.Name,
+				m.TrainedFor(), f.Subject.Name)
+		}
+	}
+	return ""
+}
+
+// CheckBaselines reports faults of the axes and the baselines without running anything.
+func (j EvaluationSettings) CheckBaselines(f *Folder) error {
+	j = j.withDefaults()
+	p := &proof{EvaluationSettings: j, folder: f}
+	load := f.HeldOut
+	m, err := p.matrix(comparison{
+		on: []Stretch{{Name: wholeStretch, Load: load}}, policies: j.baselines(f), seeds: 1, length: min(j.Stretch, load.Duration()),
+		calibration: []*workload.Workload{load},
+	})
+	if err == nil {
+		_, err = m.Check("")
+	}
+	return err
+}
+
+// comparison is a set of runs.
+type comparison struct {
+	dir         string // within the run's folder
+	engine      string // "" = event
+	on          []Stretch
+	length      time.Duration
+	policies    []bench.Policy
+	seeds       int
+	calibration []*workload.Workload
+	share       [2]float64 // of the progress, from and to
+}
+
+func (p *proof) matrix(c comparison) (bench.Matrix, error) {
+	m := bench.Matrix{
+		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
+		// A baseline is calibrated where it is judged: candidates are not asked to bear other
+		// neighbours either.
+		Neighbours: []float64{}, Margin: reserve,
+	}
+	if len(c.policies) > 0 {
+		m.Baseline = c.policies[0].Label
+	}
+	for _, s := range c.on {
+		app, err := sizedFor(p.folder.App, s.Load, leadOf(c.length))
+		if err != nil {
+			return m, err
+		}
+		m.Scenes = append(m.Scenes, bench.Scene{
+			Name: s.Name, App: bench.App{Name: app.Name, Model: app}, Cluster: p.Cluster,
+			Workload: bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: c.calibration}},
+		})
+	}
+	return m, nil
+}
+
+// run makes the runs that are missing and sums up each deployment.
+func (p *proof) run(ctx context.Context, c comparison) ([]Entry, error) {
+	dir := filepath.Join(p.folder.Dir, c.dir)
+	matrix, err := p.matrix(c)
 	if err != nil {
 		return nil, err
 	}
 	results, err := bench.Run(ctx, matrix, bench.Options{
-		Dir: filepath.Join(f.Dir, BenchDir), Program: j.Program, Workers: j.Workers, Redo: j.Redo, CPUTime: j.CPUTime, Log: j.Log,
-		Progress: func(p bench.Progress) { j.Progress(benchShare * p.Share) },
+		Dir: dir, Program: p.Program, Workers: p.Workers, Redo: p.Redo, CPUTime: p.CPUTime, Log: p.Log,
+		Progress: func(b bench.Progress) { p.Progress(c.share[0] + (c.share[1]-c.share[0])*b.Share) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{
-		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Seeds: j.Seeds, Prefer: j.Prefer,
+	of := part{app: p.folder.App, on: p.Cluster, lead: leadOf(c.length).Hours(), weights: map[string]float64{}}
+	for _, s := range c.on {
+		of.weights[s.Name] = s.Weight
 	}
-	for _, s := range on {
-		e.Stretches = append(e.Stretches, EvaluatedStretch{
-			s.Name, f.Subject.HeldOut.From.Add(s.From), f.Subject.HeldOut.From.Add(s.To), result.Number(s.Load.Mean()),
-			result.Number(s.Load.Max()),
-		})
-	}
-	if e.Entries, err = entriesOf(filepath.Join(f.Dir, BenchDir), f.App, results, matrix.Policies, candidates); err != nil {
-		return nil, err
-	}
-	if err := f.tryENV2(ctx, e.Entries, j); err != nil {
-		return nil, err
-	}
-	e.rank()
-	if err := j.validate(ctx, f, e); err != nil {
-		return nil, err
-	}
-	e.setVerdict()
-	return e, e.write(f.Dir)
-}
-
-// CheckBaselines reports faults of the baselines without running anything.
-func (j EvaluationSettings) CheckBaselines(f *Folder) error {
-	j = j.withDefaults()
-	_, err := j.matrix(f, nil, []Stretch{{Name: wholeStretch, Load: f.HeldOut}})
-	return err
-}
-
-// matrix of the comparison in the event engine.
-func (j EvaluationSettings) matrix(f *Folder, candidates []Outcome, on []Stretch) (bench.Matrix, error) {
-	app, err := sizedFor(f.App, f.Training)
-	if err != nil {
-		return bench.Matrix{}, err
-	}
-	m := bench.Matrix{
-		Suite: "evaluation of " + f.Subject.Name, Apps: []bench.App{{Name: f.App.Name,
-			Model: app}}, Seeds: j.Seeds, WarmUp: leadOf(j.Stretch), Cluster: j.Cluster,
-		// A baseline is calibrated where it is judged: candidates are not asked to bear other
-		// neighbours either.
-		Neighbours: []float64{},
-	}
-	calibrated := false
-	for _, text := range j.Baselines {
-		p := bench.ParsePolicy(text)
-		m.Policies = append(m.Policies, p)
-		calibrated = calibrated || p.Calibrated
-	}
-	for _, p := range m.Policies {
-		if p.Calibrated || !calibrated {
-			m.Baseline = p.Label
-			break
-		}
-	}
-	for _, c := range candidates {
-		path := f.ModelPath(c.Name)
-		if strings.Contains(path, ",") {
-			return m, fmt.Errorf("the path %s has a comma in it, which separates the settings of a policy: give the run's folder "+
-				"another name", path)
-		}
-		method, err := policy.Trainable(c.Method)
-		if err != nil {
-			return m, fmt.Errorf("candidate %s: %w", c.Name, err)
-		}
-		m.Policies = append(m.Policies, bench.Policy{Spec: method.Spec(path, ""), Label: c.Name})
-	}
-	var validation []*workload.Workload
-	if calibrated {
-		if validation, err = validationStretches(f.Training, f.HeldOut.Duration(), j.Stretch); err != nil {
-			return m, err
-		}
-	}
-	for _, s := range on {
-		m.Workloads = append(m.Workloads, bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: validation}})
-	}
-	_, err = m.Check("")
-	return m, err
-}
-
-// sizedFor is the application with the replicas that serve its mean load at half of
-// their capacity: the initial state of every run.
-func sizedFor(app *loadline.App, training *workload.Workload) (*loadline.App, error) {
-	load, err := training.For(app)
-	if err != nil {
-		return nil, err
-	}
-	sums := make([]float64, len(app.Kinds))
-	for t := time.Duration(0); t < training.Duration(); t += training.Step {
-		for k := range sums {
-			rate, _ := load.Rate(k, t)
-			sums[k] += rate
-		}
-	}
-	for k := range sums {
-		sums[k] /= float64(len(training.Rates))
-	}
-	return apps.SizedFor(app, sums, 0.5), nil
-}
-
-// entriesOf collects the figures of each policy over all stretches.
-func entriesOf(dir string, app *loadline.App, results *bench.Results, policies []bench.Policy, candidates []Outcome) ([]Entry, error) {
 	var all []Entry
-	for _, p := range policies {
-		e := Entry{Label: p.Label, Role: RoleBaseline, Calibrated: p.Calibrated, Met: true, SLORatio: result.Number(math.NaN())}
-		name, _, _ := strings.Cut(p.Spec, ":")
-		if m, err := policy.Named(name); err == nil && m.Oracle {
-			e.Role = RoleReference
-		}
-		if i := slices.IndexFunc(candidates, func(c Outcome) bool { return c.Name == p.Label }); i >= 0 {
-			e.Role, e.Method, e.SHA256 = RoleCandidate, candidates[i].Method, candidates[i].SHA256
-		}
+	for _, d := range c.policies {
+		e := p.entry(d)
 		for i := range results.Rows {
-			if row := &results.Rows[i]; row.Case.Label == p.Label {
-				if err := e.add(dir, row); err != nil {
+			if row := &results.Rows[i]; row.Case.Label == d.Label {
+				if err := e.add(dir, row, of); err != nil {
 					return nil, err
 				}
 			}
 		}
-		e.sumUp(app)
+		e.weigh(of)
 		all = append(all, e)
 	}
 	return all, nil
 }
 
-// add one stretch.
-func (e *Entry) add(dir string, row *bench.Row) error {
-	e.Policy = row.Case.Policy
-	m := row.Measures
-	e.Stretches = append(e.Stretches, Figures{row.Case.Workload, m["core_hours"].Mean, m["over_slo_ratio"].Mean,
-		m["worst_slo_ratio"].Mean, row.Met})
-	e.CoreHours += m["core_hours"].Mean
-	e.Met = e.Met && row.Met
-	if worst := m["worst_slo_ratio"].Mean; !(worst <= e.SLORatio) {
-		e.SLORatio = worst
+// entry of a deployment, without figures.
+func (p *proof) entry(d bench.Policy) Entry {
+	e := Entry{Label: d.Label, Role: RoleBaseline, Calibrated: d.Calibrated || slices.Contains(p.calibrated, d.Label),
+		SLORatio: result.Number(nan), SLO: Unclear, Stretches: []Figures{}}
+	if isOracle(d.Spec) {
+		e.Role = RoleReference
 	}
-	for _, key := range row.Runs {
-		record, err := bench.ReadRecord(dir, key)
-		if err != nil {
-			return err
-		}
-		record.Case = row.Case // the same run may have had another name
-		e.runs = append(e.runs, record)
+	if i := slices.IndexFunc(p.candidates, func(c Outcome) bool { return c.Name == d.Label }); i >= 0 {
+		e.Role, e.Method, e.SHA256 = RoleCandidate, p.candidates[i].Method, p.candidates[i].SHA256
 	}
-	return nil
+	return e
 }
 
-// sumUp computes the figures over all runs.
-func (e *Entry) sumUp(app *loadline.App) {
-	var requests, over, hours, replicaHours, changes float64
-	var atMin, atMax, points float64
-	for _, r := range e.runs {
-		n, share := float64(r.Result.Requests), float64(r.Result.OverSLORatio)
-		if n > 0 && !math.IsNaN(share) {
-			requests += n
-			over += n * share
-			e.WorstOver = max(e.WorstOver, r.Result.OverSLORatio)
-		}
-		h := float64(r.Result.DurationSeconds) / 3600
-		hours += h
-		replicaHours += h * float64(r.Result.MeanReplicas)
-		changes += float64(r.Result.Changes)
-		for i := range app.Services {
-			s := &app.Services[i]
-			if s.Bounds.MinReplicas == s.Bounds.MaxReplicas {
-				continue // it cannot scale
-			}
-			for _, n := range r.Timeline.Replicas[s.Name] {
-				points++
-				if n := float64(n); n <= float64(s.Bounds.MinReplicas) {
-					atMin++
-				} else if n >= float64(s.Bounds.MaxReplicas) {
-					atMax++
-				}
-			}
-		}
+// sizedFor is the application with the replicas that serve the load of a stretch's lead at half of
+// their capacity: the initial state of every run there.
+func sizedFor(app *loadline.App, w *workload.Workload, lead time.Duration) (*loadline.App, error) {
+	load, err := w.For(app)
+	if err != nil {
+		return nil, err
 	}
-	e.Over = result.Number(over / requests)
-	e.Replicas = result.Number(replicaHours / hours)
-	e.Changes = result.Number(changes / hours)
-	e.Bound = boundOf(atMin/points, atMax/points)
+	sums, bins := make([]float64, len(app.Kinds)), 0.0
+	for t := time.Duration(0); t < min(max(lead, w.Step), w.Duration()); t += w.Step {
+		for k := range sums {
+			rate, _ := load.Rate(k, t)
+			sums[k] += rate
+		}
+		bins++
+	}
+	for k := range sums {
+		sums[k] /= bins
+	}
+	return apps.SizedFor(app, sums, 0.5), nil
 }
 
-// atBound is the share of time above which a policy counts as staying at a bound.
-const atBound = 0.95
-
-func boundOf(atMin, atMax float64) string {
-	switch {
-	case atMin > atBound:
-		return "min"
-	case atMax > atBound:
-		return "max"
+// evaluated are stretches as they are reported.
+func evaluated(on []Stretch, from time.Time) []EvaluatedStretch {
+	var all []EvaluatedStretch
+	for _, s := range on {
+		all = append(all, EvaluatedStretch{s.Name, from.Add(s.From), from.Add(s.To), result.Number(s.Load.Mean()),
+			result.Number(s.Load.Max()), result.Number(s.Weight)})
 	}
-	return ""
+	return all
 }

@@ -21,22 +21,42 @@ type Evaluation struct {
 	App     string `json:"app"`
 	Digest  string `json:"subject_digest"` // of the subject
 
-	Seeds     int                `json:"seeds"`
-	Stretches []EvaluatedStretch `json:"stretches"` // of the held-out part, in the event engine
+	Verdict     Verdict  `json:"verdict"`
+	Objective   []string `json:"objective"`   // of each kind of request
+	Assumptions []string `json:"assumptions"` // that the verdict rests on; an assumed objective is the first
+
+	Settings Settings  `json:"settings"`
+	Earlier  []Opening `json:"earlier_openings"` // of the test part, with other settings
+
+	Currency string        `json:"currency"`
+	Own      result.Number `json:"own_cost_per_month"` // of Loadline itself
+	Prefer   Preference    `json:"prefer"`
+
+	Selection Selection          `json:"selection"` // on the part before the test
+	Seeds     int                `json:"seeds"`     // runs of each deployment on each stretch, after the last look
+	Looks     int                `json:"looks"`
+	Stretches []EvaluatedStretch `json:"stretches"` // of the test part, in the event engine
 	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO, the best first
 	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, the paper's ranking
-	Rule      string             `json:"rule"`      // label of the rule that candidates must beat
-	Prefer    Preference         `json:"prefer"`
-	Verdict   Verdict            `json:"verdict"`
 }
 
-// EvaluatedStretch is a stretch on which policies were evaluated.
+// EvaluatedStretch is a stretch on which deployments were evaluated.
 type EvaluatedStretch struct {
 	Name     string        `json:"name"`
 	From     time.Time     `json:"from"`
 	To       time.Time     `json:"to"`
 	MeanRate result.Number `json:"mean_rate"` // requests per second
 	MaxRate  result.Number `json:"max_rate"`
+	Weight   result.Number `json:"weight"` // share of the part's time that it stands for
+}
+
+// Selection is the choice of a candidate, on the second part of the history.
+type Selection struct {
+	Stretches []EvaluatedStretch `json:"stretches"`
+	Rule      string             `json:"rule"`     // label of the best baseline there, which is the fallback of every candidate
+	Fallback  string             `json:"fallback"` // it, in the notation of policies
+	Choice    string             `json:"choice"`   // label of the candidate that is judged on the test part
+	Entries   []Entry            `json:"entries"`  // baselines and all candidates, in the order given
 }
 
 // Roles of the policies of an evaluation.
@@ -46,56 +66,60 @@ const (
 	RoleReference = "reference" // an oracle: not a contender
 )
 
-// Entry is a policy with its figures.
+// Entry is a deployment with its figures: over the whole part of the history that its stretches
+// stand for.
 type Entry struct {
 	Label      string `json:"label"`
 	Policy     string `json:"policy"` // as run
 	Role       string `json:"role"`
 	Method     string `json:"method,omitempty"` // of a candidate
 	Calibrated bool   `json:"calibrated,omitempty"`
-	SHA256     string `json:"sha256,omitempty"` // of a candidate's model
+	SHA256     string `json:"sha256,omitempty"`   // of a candidate's model
+	Fallback   string `json:"fallback,omitempty"` // rule of the guard around it; none = no guard
 
-	// In the event engine, over all stretches and seeds.
-	CoreHours result.Number `json:"core_hours"`      // of one pass over the stretches
-	Over      result.Number `json:"over_slo_ratio"`  // share of all requests
-	WorstOver result.Number `json:"worst_over_slo"`  // of the worst run
-	SLORatio  result.Number `json:"worst_slo_ratio"` // latency over its SLO, at its percentile: the worst stretch's mean
-	Replicas  result.Number `json:"mean_replicas"`
-	Changes   result.Number `json:"changes_per_hour"`
-	Met       bool          `json:"met"`             // at most 1 % over in every run; the cost counts only then
-	Bound     string        `json:"bound,omitempty"` // min or max: where its replicas were almost all the time
-	Front     bool          `json:"front"`           // no contender is both cheaper and safer
-	Stretches []Figures     `json:"stretches"`
-	// Against the rule: the cost relative to the rule's, minus 1, run by run.
-	Against *bench.Interval `json:"against_rule,omitempty"`
-	Pairs   int             `json:"pairs,omitempty"`
+	PerMonth   result.Number  `json:"per_month"`       // money
+	MonthRange bench.Interval `json:"per_month_range"` // it and its interval
+	Services   []ServiceCost  `json:"services"`
+	Cores      result.Number  `json:"cores"` // paid for, mean
+	GiB        result.Number  `json:"gib"`
 
-	// Validation has the figures of a candidate, or of the rule, at the end of the training
-	// part. The choice is made by them, so that the held-out part only evaluates it.
-	Validation *Validation `json:"rehearsal,omitempty"`
+	Over      result.Number  `json:"over_slo_ratio"` // share of the requests
+	OverRange bench.Interval `json:"over_slo_range"` // it and its interval
+	WorstOver result.Number  `json:"worst_over_slo"` // of the worst stretch
+	SLORatio  result.Number  `json:"worst_slo_ratio"`
+	SLO       State          `json:"slo"` // whether the objective is met
+
+	Replicas       result.Number `json:"mean_replicas"`
+	ReplicaChanges result.Number `json:"replica_changes_per_hour"`
+	Resizes        result.Number `json:"resizes_per_hour"`
+	NotAllowed     []string      `json:"not_allowed,omitempty"` // what it would change on other axes
+	Bound          string        `json:"bound,omitempty"`       // min or max: where its replicas were almost all the time
+	Front          bool          `json:"front"`                 // no contender is both cheaper and safer
+	Stretches      []Figures     `json:"stretches"`
+
+	Whole        *Whole      `json:"whole,omitempty"`         // in the fluid engine; nil = it cannot be simulated there
+	AgainstToday *Difference `json:"against_today,omitempty"` // in cost
 
 	ENV2    *ENV2  `json:"env2,omitempty"`
 	NotENV2 string `json:"not_on_env2,omitempty"` // why it cannot be run there
 
-	runs []*bench.Record
-}
-
-// Validation has the figures of a policy on stretches of the training part, in the event
-// engine.
-type Validation struct {
-	CoreHours result.Number `json:"core_hours"`
-	Over      result.Number `json:"over_slo_ratio"`
-	SLORatio  result.Number `json:"worst_slo_ratio"`
-	Met       bool          `json:"met"`
+	runs   []*bench.Record
+	months []float64 // money per month by seed
+	overs  []float64 // share over the SLO by seed
 }
 
 // Figures of one stretch, means over the seeds.
 type Figures struct {
-	Stretch   string        `json:"stretch"`
-	CoreHours result.Number `json:"core_hours"`
-	Over      result.Number `json:"over_slo_ratio"`
-	SLORatio  result.Number `json:"worst_slo_ratio"`
-	Met       bool          `json:"met"`
+	Stretch  string        `json:"stretch"`
+	PerHour  result.Number `json:"per_hour"` // money
+	Over     result.Number `json:"over_slo_ratio"`
+	SLORatio result.Number `json:"worst_slo_ratio"`
+}
+
+// Whole has the figures of a deployment over the whole test part in the fluid engine.
+type Whole struct {
+	PerMonth result.Number `json:"per_month"`
+	Over     result.Number `json:"over_slo_ratio"`
 }
 
 // ENV2 has the figures of a policy on Scaling-Ops' equations, all services together.
@@ -110,17 +134,15 @@ type ENV2 struct {
 }
 
 // Entry by its label, or nil.
-func (e *Evaluation) Entry(label string) *Entry {
-	for i := range e.Entries {
-		if e.Entries[i].Label == label {
-			return &e.Entries[i]
+func (e *Evaluation) Entry(label string) *Entry { return entryOf(e.Entries, label) }
+
+func entryOf(entries []Entry, label string) *Entry {
+	for i := range entries {
+		if entries[i].Label == label {
+			return &entries[i]
 		}
 	}
 	return nil
-}
-
-func (e *Evaluation) write(dir string) error {
-	return writeJSON(filepath.Join(dir, EvaluationFile), e, " ")
 }
 
 // ReadEvaluation reads the evaluation of a run.
@@ -134,15 +156,20 @@ func ReadEvaluation(f *Folder) (*Evaluation, error) {
 		return nil, err
 	}
 	e := &Evaluation{}
-	if err := json.Unmarshal(text, e); err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w; run loadline evaluate %s again", path, err, f.Dir)
+	err = json.Unmarshal(text, e)
+	if err == nil || e.Format != 0 && e.Format != RunFormat {
+		switch {
+		case e.Format != RunFormat:
+			return nil, fmt.Errorf("%s has format %d, and this program reads %d: run loadline evaluate %s again", path, e.Format,
+				RunFormat, f.Dir)
+		case e.Digest != f.Subject.Digest:
+			return nil, fmt.Errorf("%s is of another training run: run loadline evaluate %s again", path, f.Dir)
+		}
+		return e, nil
 	}
-	if e.Format != RunFormat {
-		return nil, fmt.Errorf("%s has format %d, and this program reads %d: run loadline evaluate %s again", path, e.Format, RunFormat,
-			f.Dir)
-	}
-	if e.Digest != f.Subject.Digest {
-		return nil, fmt.Errorf("%s is of another training run: run loadline evaluate %s again", path, f.Dir)
-	}
-	return e, nil
+	return nil, fmt.Errorf("%s cannot be read: %w; run loadline evaluate %s again", path, err, f.Dir)
+}
+
+func (e *Evaluation) write(dir string) error {
+	return writeJSON(filepath.Join(dir, EvaluationFile), e, " ")
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/workload"
 )
 
 // Begin starts a run, or continues one of the same subject: candidates that were trained with
 // the same settings are kept. With another subject, or other settings of a candidate of the
 // same name, nothing is touched and the error names the difference.
 func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (*Folder, error) {
-	f := &Folder{Dir: dir, App: s.App, Training: s.Training, HeldOut: s.HeldOut}
+	f := &Folder{Dir: dir, App: s.App, Training: s.Training, Selection: s.Selection, HeldOut: s.HeldOut}
 	f.Run = Run{Format: RunFormat, Program: program, Subject: s.summary()}
 	for _, c := range candidates {
 		f.Candidates = append(f.Candidates, Outcome{Candidate: c})
@@ -46,7 +47,7 @@ func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (
 	for _, file := range []struct {
 		name string
 		what any
-	}{{TrainingFile, keptWorkload(s.Training)}, {HeldOutFile, keptWorkload(s.HeldOut)}} {
+	}{{TrainingFile, keptWorkload(s.Training)}, {SelectionFile, keptWorkload(s.Selection)}, {HeldOutFile, keptWorkload(s.HeldOut)}} {
 		if err := writeJSON(filepath.Join(dir, file.name), file.what, ""); err != nil {
 			return nil, err
 		}
@@ -205,15 +206,17 @@ func OpenRun(dir string) (*Folder, error) {
 		return nil, err
 	}
 	f.App = model.App
-	if f.Training, err = readWorkload(filepath.Join(dir, TrainingFile)); err != nil {
-		return nil, err
+	for _, part := range []struct {
+		name string
+		to   **workload.Workload
+	}{{TrainingFile, &f.Training}, {SelectionFile, &f.Selection}, {HeldOutFile, &f.HeldOut}} {
+		if *part.to, err = readWorkload(filepath.Join(dir, part.name)); err != nil {
+			return nil, err
+		}
 	}
-	if f.HeldOut, err = readWorkload(filepath.Join(dir, HeldOutFile)); err != nil {
-		return nil, err
-	}
-	if digest := subjectDigest(text, f.Training, f.HeldOut, f.Subject.Delays); digest != f.Subject.Digest {
-		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s or %s was changed since the training; train again", dir,
-			TwinFile, TrainingFile, HeldOutFile)
+	if digest := subjectDigest(text, f.Training, f.Selection, f.HeldOut, f.Subject.Delays); digest != f.Subject.Digest {
+		return nil, fmt.Errorf("the files in %s do not belong together: %s, %s, %s or %s was changed since the training; train again",
+			dir, TwinFile, TrainingFile, SelectionFile, HeldOutFile)
 	}
 	return f, nil
 }

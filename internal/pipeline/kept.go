@@ -22,17 +22,21 @@ func (s *Subject) summary() Summary {
 	}
 	return Summary{
 		Name: s.Name, Source: s.Source, Services: names, Delays: s.Delays, Notes: s.Notes,
-		Digest:   subjectDigest(s.Model, s.Training, s.HeldOut, s.Delays),
-		Training: Span{s.TrainingFrom.UTC(), s.TrainingFrom.Add(s.Training.Duration()).UTC()},
-		HeldOut:  Span{s.HeldOutFrom.UTC(), s.HeldOutFrom.Add(s.HeldOut.Duration()).UTC()},
+		Digest:   subjectDigest(s.Model, s.Training, s.Selection, s.HeldOut, s.Delays),
+		Training: spanOf(s.TrainingFrom, s.Training), Selection: spanOf(s.SelectionFrom, s.Selection), HeldOut: spanOf(s.HeldOutFrom, s.HeldOut),
+		Today: s.Today, AssumedObjective: s.AssumedObjective, Guessed: s.Guessed,
 	}
 }
 
-func subjectDigest(model []byte, training, heldOut *workload.Workload, delays map[string]train.Delays) string {
+func spanOf(from time.Time, w *workload.Workload) Span {
+	return Span{from.UTC(), from.Add(w.Duration()).UTC()}
+}
+
+func subjectDigest(model []byte, training, selection, heldOut *workload.Workload, delays map[string]train.Delays) string {
 	sum := sha256.New()
 	sum.Write(model)
 	// Numbers and names can always be encoded.
-	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(training), keptWorkload(heldOut), delays})
+	_ = json.NewEncoder(sum).Encode([]any{keptWorkload(training), keptWorkload(selection), keptWorkload(heldOut), delays})
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 

@@ -14,13 +14,14 @@ import (
 )
 
 // RunFormat is the version of a run's files. Another one is detected and rejected.
-const RunFormat = 1
+const RunFormat = 2
 
 // Files of a run's folder. Each is written atomically; run.json names only existing ones.
 const (
 	RunFile        = "run.json"
 	TwinFile       = "twin.yaml"
 	TrainingFile   = "seen.json"
+	SelectionFile  = "select.json"
 	HeldOutFile    = "unseen.json"
 	CandidatesDir  = "candidates"
 	BenchDir       = "bench"
@@ -38,14 +39,20 @@ type Run struct {
 
 // Summary of a subject.
 type Summary struct {
-	Name     string                  `json:"name"`
-	Source   string                  `json:"source"`
-	Digest   string                  `json:"digest"` // of the model and of both parts
-	Services []string                `json:"services"`
-	Training Span                    `json:"seen"`
-	HeldOut  Span                    `json:"unseen"`
-	Delays   map[string]train.Delays `json:"delays"` // Scaling-Ops' model of each service
-	Notes    []string                `json:"notes,omitempty"`
+	Name     string   `json:"name"`
+	Source   string   `json:"source"`
+	Digest   string   `json:"digest"` // of the model and of the parts
+	Services []string `json:"services"`
+	Training Span     `json:"seen"`
+	// Selection follows: rules are calibrated and a candidate is chosen there.
+	Selection Span                    `json:"select"`
+	HeldOut   Span                    `json:"unseen"` // the test part
+	Delays    map[string]train.Delays `json:"delays"` // Scaling-Ops' model of each service
+	Notes     []string                `json:"notes,omitempty"`
+	// Today is the autoscaler that the user runs; none = unknown.
+	Today            string   `json:"today,omitempty"`
+	AssumedObjective bool     `json:"assumed_objective,omitempty"`
+	Guessed          []string `json:"guessed,omitempty"` // what a conclusion would rest on, and what to measure
 }
 
 // Span of time.
@@ -92,9 +99,8 @@ type OutcomePoint struct {
 type Folder struct {
 	Dir string
 	Run
-	App      *loadline.App
-	Training *workload.Workload
-	HeldOut  *workload.Workload
+	App                          *loadline.App
+	Training, Selection, HeldOut *workload.Workload
 }
 
 // OtherVersionError: the folder was made by another version of the program.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -25,15 +26,15 @@ import (
 const smallLoad = "diurnal:low=40,high=180,period=1h,peak=20m+noise:cv=0.05"
 
 var recordOnce = sync.OnceValues(func() (*history.History, error) {
-	s, err := FromApp(context.Background(), single(), waves(2*time.Hour), Model{Seed: 1})
+	s, err := FromApp(context.Background(), single(), waves(4*time.Hour), Model{Seed: 1})
 	if err != nil {
 		return nil, err
 	}
 	return s.History, nil
 })
 
-// smallSubject trains on an hour and a half of one service and is evaluated on the rest of two
-// hours.
+// smallSubject trains on an hour and a quarter of one service; the rest of two hours is for
+// selection and test.
 func smallSubject(t *testing.T) *Subject {
 	t.Helper()
 	s, err := FromApp(context.Background(), single(), waves(2*time.Hour), Model{Seed: 1})
@@ -180,8 +181,8 @@ func TestRunsThatDoNotFitAreRefused(t *testing.T) {
 	if _, err := Begin(dir, "newer", &other, longer, true); err != nil {
 		t.Errorf("begun anew: %v", err)
 	}
-	for content, want := range map[string]string{`{"format":7}`: "has format 7, and this program reads 1", `{`: "is not a run",
-		`{"format":1,"candidates":[{"name":"../x"}]}`: "is not the name of a file"} {
+	for content, want := range map[string]string{`{"format":7}`: "has format 7, and this program reads 2", `{`: "is not a run",
+		`{"format":2,"candidates":[{"name":"../x"}]}`: "is not the name of a file"} {
 		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -242,26 +243,39 @@ func TestEvaluate(t *testing.T) {
 		t.Fatal(err)
 	}
 	judging := EvaluationSettings{
-		Seeds: 2, Stretch: 5 * time.Minute, Program: "test", Workers: runtime.GOMAXPROCS(0), Baselines: []string{"hpa", "hpa@calibrated"},
+		Seeds: 1, Stretch: 5 * time.Minute, Program: "test", Workers: runtime.GOMAXPROCS(0), Today: "hpa:target=70",
+		Baselines: []string{"hpa", "hpa (calibrated): hpa:limits=keep,request=keep@calibrated"},
 	}
 	e, err := Evaluate(context.Background(), f, judging)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Entries) != 4 || len(e.Stretches) == 0 || e.Rule != "hpa (calibrated)" || e.Verdict.Sentence == "" {
+	if len(e.Entries) != 4 || len(e.Stretches) == 0 || e.Verdict.Kind == "" || e.Verdict.Sentence == "" || len(e.Earlier) != 0 {
 		t.Errorf("%+v", e)
+	}
+	// Two candidates and three baselines were compared before the test, one candidate was judged.
+	if s := &e.Selection; len(s.Entries) != 5 || entryOf(s.Entries, s.Rule) == nil || e.Entry(s.Choice).Role != RoleCandidate {
+		t.Errorf("%+v", s)
 	}
 	for i := range e.Entries {
 		entry := &e.Entries[i]
-		if !(entry.CoreHours > 0) || len(entry.Stretches) != len(e.Stretches) {
+		if !(entry.PerMonth > 0) || len(entry.Stretches) != len(e.Stretches) || len(entry.Services) != 1 || entry.Whole == nil {
 			t.Errorf("%+v", entry)
 		}
+		// What is judged is what runs: a candidate behind the guard with the rule as its fallback, a
+		// rule as people run it.
+		if guarded := entry.Fallback != ""; guarded != (entry.Role == RoleCandidate) || guarded && entry.Fallback != e.Selection.Fallback {
+			t.Errorf("%s runs with the fallback %q, the rule is %q", entry.Label, entry.Fallback, e.Selection.Fallback)
+		}
 		// Scaling-Ops' equations have the inputs of its own policy and of HPA, not of ours.
-		if on := entry.ENV2 != nil; on != (entry.Label != "loadline-dqn-1") || !on && entry.NotENV2 == "" {
+		if on := entry.ENV2 != nil; on != (entry.Method != "loadline-dqn") || !on && entry.NotENV2 == "" {
 			t.Errorf("%s on ENV2: %v, %s", entry.Label, on, entry.NotENV2)
 		}
-		if entry.Label != e.Rule && entry.Pairs != 2*len(e.Stretches) {
-			t.Errorf("%s has %d pairs", entry.Label, entry.Pairs)
+		if entry.Label != TodayLabel && entry.AgainstToday.Pairs != e.Seeds {
+			t.Errorf("%s has %d pairs", entry.Label, entry.AgainstToday.Pairs)
+		}
+		if target := settingsOf(entry.Policy)["target"]; strings.Contains(target, ".") {
+			t.Errorf("%s: a target of %s %% cannot be set", entry.Label, target)
 		}
 	}
 	read, err := ReadEvaluation(f)
@@ -273,7 +287,7 @@ func TestEvaluate(t *testing.T) {
 	if !bytes.Equal(a, b) {
 		t.Errorf("read back:\n%s\nwas\n%s", b, a)
 	}
-	// Finished runs are not repeated, and give the same result.
+	// Finished runs are not repeated, and give the same result, also where nothing can be written.
 	runs, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json"))
 	again, err := Evaluate(context.Background(), f, judging)
 	if err != nil {
@@ -281,6 +295,15 @@ func TestEvaluate(t *testing.T) {
 	}
 	if c, _ := json.Marshal(again); !bytes.Equal(a, c) {
 		t.Errorf("another outcome:\n%s\nwas\n%s", c, a)
+	}
+	if err := os.Remove(filepath.Join(dir, EvaluationFile)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err = Evaluate(context.Background(), f, judging); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := json.Marshal(again); !bytes.Equal(a, c) {
+		t.Errorf("another outcome of the same runs:\n%s\nwas\n%s", c, a)
 	}
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) != len(runs) {
 		t.Errorf("%d runs became %d", len(runs), len(after))
@@ -300,8 +323,11 @@ func TestEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other.Entry("scaling-ops-1").SHA256 == e.Entry("scaling-ops-1").SHA256 {
+	if entryOf(other.Selection.Entries, "scaling-ops-1").SHA256 == entryOf(e.Selection.Entries, "scaling-ops-1").SHA256 {
 		t.Error("the same model")
+	}
+	if len(other.Earlier) != 1 || !reflect.DeepEqual(other.Earlier[0].Settings, e.Settings) {
+		t.Errorf("the test part was used before: %+v", other.Earlier)
 	}
 	if after, _ := filepath.Glob(filepath.Join(dir, BenchDir, "runs", "*.json")); len(after) <= len(runs) {
 		t.Error("the other model was not run")
@@ -322,8 +348,17 @@ func TestFromHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.App.Name != "shop" || s.History.Steps+len(s.HeldOut.Rates) != h.Steps || !s.HeldOutFrom.Equal(h.At(s.History.Steps-1)) {
-		t.Errorf("%d steps of %d for training, %d held out from %v", s.History.Steps, h.Steps, len(s.HeldOut.Rates), s.HeldOutFrom)
+	later := len(s.Selection.Rates)
+	if s.App.Name != "shop" || s.History.Steps+later+len(s.HeldOut.Rates) != h.Steps ||
+		!s.SelectionFrom.Equal(h.At(s.History.Steps-1)) || !s.HeldOutFrom.Equal(h.At(s.History.Steps+later-1)) {
+		t.Errorf("%d steps of %d for training, %d for selection from %v, %d held out from %v", s.History.Steps, h.Steps, later,
+			s.SelectionFrom, len(s.HeldOut.Rates), s.HeldOutFrom)
+	}
+	if want, err := policy.TodayOf(s.App, h.Manifest.Autoscalers); err == nil && s.Today != want.Spec {
+		t.Errorf("today %q, the history shows %q", s.Today, want.Spec)
+	}
+	if !s.AssumedObjective || len(s.Guessed) > 0 {
+		t.Errorf("assumed objective %v, guessed %v", s.AssumedObjective, s.Guessed)
 	}
 	d, known := s.Delays["server"]
 	if !known || !(d.SLA > 0) || d.Smoothing != 0.4 || !(d.MeanCPU > 0.05 && d.MeanCPU < 2) || !(d.MeanReplicas >= 1) {

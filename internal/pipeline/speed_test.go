@@ -78,7 +78,7 @@ func wholeWay(b *testing.B, h *history.History, limit time.Duration) {
 		}
 		evaluate += time.Since(began)
 		if testing.Verbose() {
-			_ = e.WriteText(os.Stdout)
+			_ = e.WriteText(os.Stdout, true)
 			b.Log(e.Verdict.Sentence)
 		}
 	}

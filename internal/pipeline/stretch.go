@@ -10,12 +10,13 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// Stretch is a part of a workload on which policies are run in the event engine.
+// Stretch is a part of a workload on which deployments are run in the event engine.
 type Stretch struct {
-	Name string        `json:"name"` // what it is: peak, steepest, typical, or several of them
-	From time.Duration `json:"from_ns"`
-	To   time.Duration `json:"to_ns"`
-	Load *workload.Workload
+	Name     string // what it is: peak, steepest, typical, quiet, differ, or several of them
+	From, To time.Duration
+	Load     *workload.Workload
+	// Weight is the share of the whole workload's time that the stretch stands for.
+	Weight float64
 }
 
 // DefaultStretch is the length of a stretch.
@@ -30,21 +31,31 @@ const (
 	peakStretch     = "peak"
 	steepestStretch = "steepest"
 	typicalStretch  = "typical"
+	quietStretch    = "quiet"
+	differStretch   = "differ"
 	wholeStretch    = "whole"
 )
 
-// stretches are the busiest stretch of a workload, the one with the steepest rise and, if
-// typical is set, a typical one, each with its lead. Overlapping ones are merged. A workload
-// that is hardly longer than a stretch is used as a whole.
-func stretches(w *workload.Workload, length time.Duration, typical bool) ([]Stretch, error) {
+// stretches stand for a whole workload: its busiest stretch, the one with the steepest rise, a
+// typical one, a quiet one, and if differ is given the one with its largest mean, each with its
+// lead. Overlapping ones are merged. Each stands for the time whose load is nearest to its own. A
+// workload that is hardly longer than a stretch is used as a whole.
+func stretches(w *workload.Workload, length time.Duration, differ func(from, to time.Duration) float64) ([]Stretch, error) {
 	lead := leadOf(length)
 	if w.Duration() < 2*length+lead {
-		return []Stretch{{wholeStretch, 0, w.Duration(), w}}, nil
+		return []Stretch{{wholeStretch, 0, w.Duration(), w, 1}}, nil
 	}
 	v := newViewOver(w, length, lead)
-	found := []Stretch{v.at(peakStretch, v.busiest()), v.at(steepestStretch, v.steepest())}
-	if typical {
-		found = append(found, v.at(typicalStretch, v.typical(found)))
+	found := []Stretch{v.at(peakStretch, v.most(v.meanOf, nil)), v.at(steepestStretch, v.most(v.rise, nil))}
+	for _, of := range []struct {
+		name  string
+		share float64
+	}{{typicalStretch, 0.5}, {quietStretch, 0.1}} {
+		level := v.quantile(of.share)
+		found = append(found, v.at(of.name, v.most(func(n int) float64 { return -math.Abs(v.meanOf(n) - level) }, found)))
+	}
+	if differ != nil {
+		found = append(found, v.at(differStretch, v.most(func(n int) float64 { return differ(v.start(n), v.start(n)+length) }, found)))
 	}
 	found = merged(found)
 	for i := range found {
@@ -54,7 +65,36 @@ func stretches(w *workload.Workload, length time.Duration, typical bool) ([]Stre
 		}
 		found[i].Load = load
 	}
+	v.weigh(found)
 	return found, nil
+}
+
+// weigh gives each stretch the share of the time whose load is nearest to its mean; it stands for
+// itself at least.
+func (v *viewOver) weigh(found []Stretch) {
+	total := 0.0
+	for at := time.Duration(0); at < v.w.Duration(); at += v.step {
+		to := min(at+v.step, v.w.Duration())
+		load, nearest := v.mean(at, to), 0
+		for i := range found {
+			if v.distance(found[i], load) < v.distance(found[nearest], load) {
+				nearest = i
+			}
+		}
+		found[nearest].Weight += (to - at).Seconds()
+	}
+	for i := range found {
+		found[i].Weight = max(found[i].Weight, (found[i].To - found[i].From - v.lead).Seconds())
+		total += found[i].Weight
+	}
+	for i := range found {
+		found[i].Weight /= total
+	}
+}
+
+// distance between a load and a stretch's mean, without its lead.
+func (v *viewOver) distance(s Stretch, load float64) float64 {
+	return math.Abs(v.mean(s.From+v.lead, s.To) - load)
 }
 
 // merged joins overlapping ones, in the order of time.
@@ -110,70 +150,46 @@ func (v *viewOver) mean(from, to time.Duration) float64 {
 
 func (v *viewOver) meanOf(n int) float64 { return v.mean(v.start(n), v.start(n)+v.length) }
 
-func (v *viewOver) busiest() int {
-	best := 0
+// most is the window with the largest figure, apart from those already taken; the first of equals.
+func (v *viewOver) most(figure func(n int) float64, taken []Stretch) int {
+	best, largest := 0, math.Inf(-1)
 	for n := range v.places {
-		if v.meanOf(n) > v.meanOf(best) {
-			best = n
+		s := v.at("", n)
+		apart := !slices.ContainsFunc(taken, func(t Stretch) bool { return s.From < t.To && t.From < s.To })
+		if f := figure(n); apart && f > largest {
+			best, largest = n, f
 		}
 	}
 	return best
 }
 
-// steepest is where a sixth of the window has the largest increase of requests over the sixth
-// before it; the rise is in the middle of the window.
-func (v *viewOver) steepest() int {
-	rise := func(n int) float64 {
-		middle, sixth := v.start(n)+v.length/2, v.length/6
-		return v.mean(middle, middle+sixth) - v.mean(middle-sixth, middle)
-	}
-	best := 0
-	for n := range v.places {
-		if rise(n) > rise(best) {
-			best = n
-		}
-	}
-	return best
+// rise is the increase of requests between two sixths of the window around its middle.
+func (v *viewOver) rise(n int) float64 {
+	middle, sixth := v.start(n)+v.length/2, v.length/6
+	return v.mean(middle, middle+sixth) - v.mean(middle-sixth, middle)
 }
 
-// typical is the window whose mean is closest to the median of all, apart from those already
-// taken.
-func (v *viewOver) typical(taken []Stretch) int {
+// quantile of the windows' means.
+func (v *viewOver) quantile(share float64) float64 {
 	means := make([]float64, v.places)
 	for n := range means {
 		means[n] = v.meanOf(n)
 	}
-	sorted := slices.Sorted(slices.Values(means))
-	median := sorted[len(sorted)/2]
-	best, nearest := 0, math.Inf(1)
-	for n, m := range means {
-		s := v.at("", n)
-		apart := !slices.ContainsFunc(taken, func(t Stretch) bool { return s.From < t.To && t.From < s.To })
-		if off := math.Abs(m - median); apart && off < nearest {
-			best, nearest = n, off
-		}
-	}
-	return best
+	slices.Sort(means)
+	return means[int(share*float64(len(means)-1))]
 }
 
-// validationStretches are for calibrating rules: the busiest and the steepest stretch at the
-// end of the training part, at least its last day if it is that long.
-func validationStretches(training *workload.Workload, heldOut, length time.Duration) ([]*workload.Workload, error) {
-	from := max(0, training.Duration()-max(24*time.Hour, heldOut))
-	last, err := training.Slice(from, training.Duration())
-	if err != nil {
-		return nil, err
-	}
-	found, err := stretches(last, length, false)
-	if err != nil {
-		return nil, err
-	}
+// calibrationLoads are the stretches that rules are calibrated on: the busiest and the steepest.
+func calibrationLoads(found []Stretch) []*workload.Workload {
 	var loads []*workload.Workload
 	for _, s := range found {
-		loads = append(loads, s.Load)
+		names := strings.Split(s.Name, "+")
+		if slices.Contains(names, peakStretch) || slices.Contains(names, steepestStretch) || s.Name == wholeStretch {
+			loads = append(loads, s.Load)
+		}
 	}
 	if len(loads) == 1 {
 		loads = append(loads, loads[0]) // confirmed with another seed
 	}
-	return loads, nil
+	return loads
 }

@@ -25,14 +25,19 @@ func day() *workload.Workload {
 	return w
 }
 
-func TestStretchesArePeakSteepestAndTypical(t *testing.T) {
-	found, err := stretches(day(), time.Hour, true)
+func TestStretchesStandForTheDay(t *testing.T) {
+	// They differ most at eight in the evening.
+	differ := func(from, to time.Duration) float64 {
+		return min(to, 21*time.Hour).Seconds() - max(from, 20*time.Hour).Seconds()
+	}
+	found, err := stretches(day(), time.Hour, differ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := map[string]Stretch{}
+	named, sum := map[string]Stretch{}, 0.0
 	for i, s := range found {
 		named[s.Name] = s
+		sum += s.Weight
 		if s.Load.Duration() != s.To-s.From || s.To-s.From != 70*time.Minute {
 			t.Errorf("%s: %v to %v, load of %v", s.Name, s.From, s.To, s.Load.Duration())
 		}
@@ -40,15 +45,25 @@ func TestStretchesArePeakSteepestAndTypical(t *testing.T) {
 			t.Errorf("%s overlaps with %s", s.Name, found[i-1].Name)
 		}
 	}
-	peak, steepest, typical := named["peak"], named["steepest"], named["typical"]
+	peak, steepest, typical, quiet := named["peak"], named["steepest"], named["typical"], named["quiet"]
 	if at := peak.From + 40*time.Minute; at < 14*time.Hour+50*time.Minute || at > 15*time.Hour+10*time.Minute {
 		t.Errorf("the peak's middle is at %v", at)
 	}
 	if steepest.From > 5*time.Hour+50*time.Minute || steepest.To < 6*time.Hour+10*time.Minute {
 		t.Errorf("the steepest is from %v to %v", steepest.From, steepest.To)
 	}
-	if typical.Load == nil || typical.Load.Mean() != 10 {
-		t.Errorf("the typical one: %+v", typical)
+	if typical.Load == nil || typical.Load.Mean() != 10 || quiet.Load == nil || quiet.Load.Mean() != 10 {
+		t.Errorf("typical %+v, quiet %+v", typical, quiet)
+	}
+	if at := named["differ"].From + 10*time.Minute; at != 20*time.Hour {
+		t.Errorf("they differ from %v on", at)
+	}
+	// Four hours of the day are nearer to the peak than to anything else, 19.5 are like the night.
+	if sum < 1-1e-9 || sum > 1+1e-9 || peak.Weight < 2.0/24 || peak.Weight > 5.0/24 {
+		t.Errorf("weights: %v in all, %v for the peak", sum, peak.Weight)
+	}
+	if calm := typical.Weight + quiet.Weight + named["differ"].Weight; calm < 0.75 || calm > 0.85 {
+		t.Errorf("%v of the time is calm", calm)
 	}
 }
 
@@ -68,28 +83,22 @@ func TestAShortWorkloadIsTakenWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := stretches(w, time.Hour, true)
-	if err != nil || len(found) != 1 || found[0].Name != "whole" || found[0].Load.Duration() != 2*time.Hour {
+	found, err := stretches(w, time.Hour, nil)
+	if err != nil || len(found) != 1 || found[0].Name != "whole" || found[0].Load.Duration() != 2*time.Hour || found[0].Weight != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
-func TestRulesAreCalibratedOnTheEndOfTheSeenPart(t *testing.T) {
-	two, err := workload.Concat("two", mustScale(t, day(), 5), day())
+func TestRulesAreCalibratedOnPeakAndSteepest(t *testing.T) {
+	found, err := stretches(day(), time.Hour, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loads, err := validationStretches(two, 5*time.Hour, time.Hour)
-	if err != nil {
-		t.Fatal(err)
+	if loads := calibrationLoads(found); len(loads) != 2 || loads[0].Max() != 90 || loads[1].Max() != 100 {
+		t.Errorf("%d loads", len(loads))
 	}
-	if len(loads) != 2 {
-		t.Fatalf("%d stretches", len(loads))
-	}
-	for _, l := range loads {
-		if l.Max() > 100 {
-			t.Errorf("a stretch with %v requests/s is of the day before the last", l.Max())
-		}
+	if loads := calibrationLoads([]Stretch{{Name: wholeStretch, Load: day()}}); len(loads) != 2 {
+		t.Errorf("%d loads of the whole: one to search on, one to confirm with another seed", len(loads))
 	}
 }
 

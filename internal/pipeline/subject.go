@@ -15,18 +15,30 @@ import (
 // Subject is the application that candidates are trained for: its model, its load and
 // its history under another autoscaler.
 type Subject struct {
-	Name     string
-	Source   string // where its history comes from
-	App      *loadline.App
-	Training *workload.Workload // load of the training part
-	HeldOut  *workload.Workload // load of the held-out part, which follows
-	History  *history.History   // of the training part
-	Delays   map[string]train.Delays
+	Name   string
+	Source string // where its history comes from
+	App    *loadline.App
+	// Load of the three parts, in the order of time: models are fitted to the first, rules are
+	// calibrated and a candidate is chosen on the second, and the choice is judged on the third.
+	Training, Selection, HeldOut *workload.Workload
+	History                      *history.History // of the training part
+	Delays                       map[string]train.Delays
 
-	TrainingFrom, HeldOutFrom time.Time // when the parts begin
-	Model                     []byte    // the application as a model file, with the origin of its figures
-	Notes                     []string  // limits of the history, for the user
+	TrainingFrom, SelectionFrom, HeldOutFrom time.Time // when the parts begin
+	Model                                    []byte    // the application as a model file, with the origin of its figures
+	Notes                                    []string  // limits of the history, for the user
+	// Today is the autoscaler that the user runs, in the notation of policies; "" = unknown.
+	Today string
+	// AssumedObjective: the SLO is not the user's.
+	AssumedObjective bool
+	// Guessed are figures without which nothing can be concluded; each entry names one and what to
+	// measure.
+	Guessed []string
 }
+
+// selectionShare is the part of a history between training and test, given the share of the
+// test: as long as the test, but at most half of what the test leaves.
+func selectionShare(heldOut float64) float64 { return min(heldOut, (1-heldOut)/2) }
 
 // Smoothing is Scaling-Ops' alpha.
 const Smoothing = 0.4
@@ -41,7 +53,7 @@ func placesOf(app *loadline.App, w *workload.Workload, shares *formulation.Share
 	return train.ServiceScenarios(formulation.NewTopology(app).With(shares), load, w.Duration()), nil
 }
 
-// Least durations of the two parts.
+// Least durations of the parts.
 const (
 	minTraining = time.Hour
 	minHeldOut  = 20 * time.Minute
@@ -64,6 +76,14 @@ func (s *Subject) Check() error {
 	}
 	if s.HeldOut != nil && s.HeldOut.Max() == 0 {
 		faults = append(faults, errors.New("the held-out part has no requests: give a history that ends with requests in it"))
+	}
+	if s.Selection != nil && s.Selection.Duration() < minHeldOut {
+		faults = append(faults, fmt.Errorf("the part for selection, before the held-out part, is %v long, must be at least %v: give "+
+			"a longer history, or change --held-out", s.Selection.Duration(), minHeldOut))
+	}
+	if s.Selection != nil && s.Selection.Max() == 0 {
+		faults = append(faults, errors.New("the part for selection, before the held-out part, has no requests: give a history with "+
+			"requests throughout"))
 	}
 	return errors.Join(faults...)
 }

@@ -78,6 +78,20 @@ func (s *Schedule) Set(service int, at time.Duration, to loadline.Allocation) {
 	}
 }
 
+// At is what every service has at an instant.
+func (s *Schedule) At(t time.Duration) []loadline.Allocation {
+	all := make([]loadline.Allocation, len(s.Steps))
+	for i, steps := range s.Steps {
+		for _, step := range steps {
+			if step.At > t {
+				break
+			}
+			all[i] = step.Allocation
+		}
+	}
+	return all
+}
+
 // Len is the number of steps of all services.
 func (s *Schedule) Len() int {
 	n := 0

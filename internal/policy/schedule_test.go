@@ -84,3 +84,12 @@ func TestOraclePlanAsASchedule(t *testing.T) {
 		t.Errorf("replicas %v, want %v", replicas, want)
 	}
 }
+
+func TestAScheduleAtAnInstant(t *testing.T) {
+	s := &Schedule{Steps: [][]ScheduleStep{{{At: 0, Allocation: loadline.Allocation{Replicas: 2}}, {At: time.Minute, Allocation: loadline.Allocation{Replicas: 5}}}}}
+	for at, want := range map[time.Duration]int{0: 2, 59 * time.Second: 2, time.Minute: 5, time.Hour: 5} {
+		if got := s.At(at)[0].Replicas; got != want {
+			t.Errorf("%v: %d replicas, want %d", at, got, want)
+		}
+	}
+}

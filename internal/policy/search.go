@@ -24,21 +24,21 @@ func words(key string, values ...string) Dimension {
 }
 
 // Search spaces of the rules. HPA's target may exceed the request, since limits do; its
-// scale-down window is from none to the default; limits and requests are those of the pods that
+// scale-down window is from none to the default; targets are whole percents, as in its API; limits and requests are those of the pods that
 // it scales. The others are what their authors leave to be configured.
 var (
 	hpaSearch = []Dimension{
-		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 1},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
 		words("limits", "keep", "lifted"), words("request", "keep", "p95"),
 	}
 	// Of HPA beside VPA, which sizes the pods itself.
 	hpaOnlySearch = []Dimension{
-		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 1},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 150, 300}, Step: 15},
 	}
 	sreSearch = []Dimension{
-		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 1},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
 		words("floor", "off", FloorFromPast), words("request", "p95", "p90", "keep"),
 	}
@@ -49,7 +49,7 @@ var (
 	}
 	// The target and the window are HPA's; the look-ahead is the forecast's own.
 	phpaSearch = []Dimension{
-		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 2.5},
+		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 1},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 150, 300}, Step: 15},
 		{Key: "look-ahead", Unit: "s", Coarse: []float64{15, 60, 180}, Step: 15},
 	}

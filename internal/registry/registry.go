@@ -54,10 +54,13 @@ type Promotion struct {
 	Training    modelfile.Training `json:"training"`
 	Prefer      string             `json:"prefer,omitempty"`
 	Verdict     string             `json:"verdict"`
-	Forced      bool               `json:"forced"` // although it does not beat the rule
-	Results     []modelfile.Result `json:"results"`
-	At          time.Time          `json:"at"`
-	By          string             `json:"by"`
+	Forced      bool               `json:"forced"` // although the verdict was another
+	// Fallback rule and axes with which it was judged.
+	Fallback string             `json:"fallback,omitempty"`
+	Axes     []string           `json:"axes,omitempty"`
+	Results  []modelfile.Result `json:"results"`
+	At       time.Time          `json:"at"`
+	By       string             `json:"by"`
 }
 
 // current names the current version, current.json.

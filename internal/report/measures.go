@@ -38,12 +38,34 @@ var known = []Measure{
 // unlisted measures add little to those above in a table.
 var unlisted = []string{"p66_ms", "p75_ms", "p80_ms", "requests", "duration_s"}
 
-// costOf is the measure that policies are ranked by: the bill, or core-hours if some row has none.
+// costOf is the measure that policies are ranked by: the bill, or core-hours if some row has none
+// or if it is the same for all, within a percent. The nodes of an application that is alone on them cost the same
+// whatever a policy does.
 func costOf(rows []bench.Row) string {
+	type scene struct{ app, load, perturbation string }
+	least, most, several := map[scene]float64{}, map[scene]float64{}, false
 	for i := range rows {
-		if bill, has := rows[i].Measures["bill"]; !has || math.IsNaN(float64(bill.Mean)) {
+		bill, has := rows[i].Measures["bill"]
+		v := float64(bill.Mean)
+		if !has || math.IsNaN(v) {
 			return "core_hours"
 		}
+		c := rows[i].Case
+		at := scene{c.App, loadOf(c), c.Perturbation}
+		if _, seen := least[at]; seen {
+			several = true
+			least[at], most[at] = min(least[at], v), max(most[at], v)
+		} else {
+			least[at], most[at] = v, v
+		}
+	}
+	for at := range least {
+		if most[at] > 1.01*least[at] {
+			return "bill"
+		}
+	}
+	if several {
+		return "core_hours"
 	}
 	return "bill"
 }

@@ -89,3 +89,25 @@ func TestChunksCanBeOpened(t *testing.T) {
 		}
 	}
 }
+
+// TestAPageBeginsWithItsAnswer: the page has the sentence that it was given, and its script shows it
+// instead of verdicts on single scenarios.
+func TestAPageBeginsWithItsAnswer(t *testing.T) {
+	r, err := Read(tinyBench(t, two...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Lead(Lead{Kind: "keep", Sentence: "Keep HPA at 80 %.", Facts: []Fact{{"Today", "12 USD a month"}}, Assumptions: []string{"Prices."}})
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"lead":{"kind":"keep","sentence":"Keep HPA at 80 %."`, `"12 USD a month"`, `"Prices."`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is not in the page", want)
+		}
+	}
+	if !strings.Contains(script, ".lead") || strings.Contains(script, "no policy can cost less") {
+		t.Error("the page's script is not of these sources: rebuild web/")
+	}
+}

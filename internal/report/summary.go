@@ -18,6 +18,8 @@ type Summary struct {
 	Perturbations map[string]string `json:"perturbations"`
 	Rows          []Row             `json:"rows"`
 	Verdicts      []Verdict         `json:"verdicts"` // by scenario
+	// Lead is the answer that the runs were made for; nil = none.
+	Lead *Lead `json:"lead,omitempty"`
 	// Curves of trained policies; nil = none.
 	Curves []Curve `json:"curves,omitempty"`
 }

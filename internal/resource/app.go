@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -26,7 +27,7 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 		a.skeleton(l, f)
 	}
 	a.Targets = make([]*v1alpha1.Service, len(a.App.Services))
-	a.Axes = make(Axes, len(a.App.Services))
+	a.Axes = make(guard.Axes, len(a.App.Services))
 	var known []string
 	for i := range a.App.Services {
 		known = append(known, a.App.Services[i].Name)

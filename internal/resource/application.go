@@ -28,7 +28,7 @@ type Application struct {
 	Targets []*v1alpha1.Service
 	// Sources state where each of App.Kinds is measured.
 	Sources []Source
-	Axes    Axes
+	Axes    guard.Axes
 	Guard   guard.Settings
 	// Needs of the loop: the interval, and the scrape interval if it is set. Policies
 	// have their own.

@@ -66,7 +66,7 @@ func TestWithoutATwin(t *testing.T) {
 		a.App.Kinds[0].SLO != (loadline.SLO{Percentile: 99, Latency: 250 * time.Millisecond}) {
 		t.Errorf("kinds: %+v", a.App.Kinds)
 	}
-	if want := (resource.Axes{{Replicas: true}, {Replicas: true, Brownout: true}}); !reflect.DeepEqual(a.Axes, want) {
+	if want := (guard.Axes{{Replicas: true}, {Replicas: true, Brownout: true}}); !reflect.DeepEqual(a.Axes, want) {
 		t.Errorf("axes: %+v", a.Axes)
 	}
 	// This is enough for the guards.
@@ -91,7 +91,7 @@ func TestUsersArriveWhereNothingIsMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := a.App.ServiceIndex("gateway")
-	if i != 2 || a.Targets[i] != nil || a.Axes[i] != (resource.AllowedAxes{}) || a.App.Kinds[0].Root.Service != i {
+	if i != 2 || a.Targets[i] != nil || a.Axes[i] != (guard.AllowedAxes{}) || a.App.Kinds[0].Root.Service != i {
 		t.Errorf("gateway is service %d: %+v", i, a)
 	}
 	if a.Sources[0] != (resource.Source{Service: "gateway", Operation: "POST /buy"}) || a.App.Kinds[0].SLO.Percentile != 99.9 {
@@ -145,7 +145,7 @@ services:
 		MaxMemory: was.Bounds.MaxMemory}) {
 		t.Errorf("bounds: %+v", is.Bounds)
 	}
-	if is.CPU != was.CPU || a.Targets[i] == nil || a.Axes[i] != (resource.AllowedAxes{Replicas: true, CPURequest: true}) {
+	if is.CPU != was.CPU || a.Targets[i] == nil || a.Axes[i] != (guard.AllowedAxes{Replicas: true, CPURequest: true}) {
 		t.Errorf("reviews: %+v %+v", is, a.Axes[i])
 	}
 	for j, target := range a.Targets {

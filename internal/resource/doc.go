@@ -4,6 +4,6 @@
 // no I/O.
 //
 // Reading order: application.go (the whole), app.go (the application model, with
-// or without a twin), axes.go (the allowed axes, as a guard), settings.go (of the
+// or without a twin), axes.go (the allowed axes), settings.go (of the
 // guards), model.go (the location of a model), status.go (the status).
 package resource

@@ -183,3 +183,55 @@ func TestFaultyGuardsAreRefused(t *testing.T) {
 		t.Errorf("err %v", err)
 	}
 }
+
+// TestADeploymentStaysWithinItsAxes: what a LoadLine with these axes would not apply, a
+// simulation does not apply either, with a guard and without.
+func TestADeploymentStaysWithinItsAxes(t *testing.T) {
+	run := func(rule string, axes ...string) *Outcome {
+		t.Helper()
+		spec := smallSpec()
+		spec.Load, spec.Duration, spec.Policy, spec.Guard, spec.Axes = hill{15, 90, 1800}, 30*time.Minute, "vpa", rule, axes
+		resized := false
+		spec.Hooks.Decision = func(d *loadline.Decision) {
+			for _, s := range d.Plan.Services {
+				resized = resized || s.Setting.CPURequest.Set || s.Setting.MemoryRequest.Set
+			}
+		}
+		out, err := Run(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if may := len(axes) == 0 || len(axes) > 1; resized != may {
+			t.Errorf("rule %q, axes %v: resized %v", rule, axes, resized)
+		}
+		return out
+	}
+	for _, rule := range []string{"", "static"} {
+		run(rule)
+		run(rule, guard.VerticalRequests, guard.VerticalLimits)
+		if held := run(rule, guard.Horizontal); held.Result.Changes != 0 {
+			t.Errorf("rule %q: %v changes of a policy that only resizes", rule, held.Result.Changes)
+		}
+	}
+	bad := smallSpec()
+	bad.Axes = []string{"Horizontl"}
+	if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), `did you mean "Horizontal"`) {
+		t.Error(err)
+	}
+}
+
+// TestTheIntervalIsTheLoadLines: the controller asks at its interval, and a policy with a longer
+// period at that.
+func TestTheIntervalIsTheLoadLines(t *testing.T) {
+	for interval, want := range map[time.Duration]int{0: 40, 30 * time.Second: 20, time.Minute: 10} {
+		spec := smallSpec()
+		spec.Load, spec.Duration, spec.Guard, spec.Interval = hill{15, 90, 600}, 10*time.Minute, "hpa", interval
+		out, err := Run(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Effort.Decisions != want {
+			t.Errorf("interval %v: %d decisions, want %d", interval, out.Effort.Decisions, want)
+		}
+	}
+}

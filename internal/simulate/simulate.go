@@ -32,6 +32,12 @@ type Spec struct {
 	Guard string
 	// GuardSettings are those of the guards; nil = the defaults.
 	GuardSettings *guard.Settings
+	// Axes are those that may be changed, of guard.AxisNames; nil = all. They are enforced by the
+	// guard of the controller.
+	Axes []string
+	// Interval of the loop as in a LoadLine: a policy with a longer period is asked at its own. Only
+	// with a guard; 0 = the shortest period of the policy and the rule.
+	Interval time.Duration
 	// Partial is each service's part of the users' SLO; nil = by the policy's own split.
 	Partial  []loadline.SLO
 	Engine   string // one of Engines
@@ -140,6 +146,14 @@ func (s Spec) Validate() error {
 	} else if err := s.Cluster.CheckApp(s.App); err != nil {
 		faults = append(faults, err)
 	}
+	if axes, err := guard.ParseAxes(s.Axes); err != nil {
+		faults = append(faults, err)
+	} else if s.Axes != nil && len(axes) == 0 {
+		add("no axis may be changed: name at least one of %s", strings.Join(guard.AxisNames(), ", "))
+	}
+	if s.Interval < 0 {
+		add("interval %v must not be negative", s.Interval)
+	}
 	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
 		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
 	}
@@ -189,7 +203,28 @@ func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
+	if s.Interval > 0 {
+		g.Ladder.SetBeat(s.Interval)
+	}
 	return g, nil
+}
+
+// guards of the loop: those of production or only the bounds, within the axes.
+func (s Spec) guards(guarded *guard.Guarded) []loop.Guard {
+	var optional []string
+	if s.GuardSettings != nil {
+		optional = s.GuardSettings.Brownout.Services
+	}
+	axes := guard.AxesFor(s.App, s.Axes, optional)
+	switch {
+	case guarded != nil && s.Axes != nil:
+		return guarded.Within(axes)
+	case guarded != nil:
+		return guarded.Guards
+	case s.Axes != nil:
+		return axes.Around([]loop.Guard{guard.Clamp{}})
+	}
+	return []loop.Guard{guard.Clamp{}}
 }
 
 // Run simulates. It ends early with the context's error.
@@ -233,7 +268,6 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	})
 	run := &loop.Loop{
 		App: s.App, Policy: policy, Cluster: cluster, Clock: cluster,
-		Guards:  []loop.Guard{guard.Clamp{}},
 		Decided: s.Hooks.Decided,
 		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
 		CPUTime: s.Hooks.CPUTime,
@@ -245,6 +279,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }
 		guarded.Install(run)
 	}
+	run.Guards = s.guards(guarded)
 	if err := run.Run(ctx, sim.Time(s.Duration)); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ export function scatter(frame: ScatterFrame): Scatter {
         draw: [
           (u) => {
             drawLevel(u, { name: "SLO met below this line", value: up(frame.limit) }, "x", "y");
-            if (frame.bound !== undefined) drawLevel(u, { name: "no policy can cost less", value: frame.bound }, "y", "x");
+            if (frame.bound !== undefined) drawLevel(u, { name: "lower bound with the SLO met", value: frame.bound }, "y", "x");
             drawFront(u, order.map((i) => points[i]!));
             clipped(u, () => points.forEach((p, i) => drawSpread(u, p, i === marked)));
             points.forEach((p, i) => drawMarker(u, p, i === marked));

@@ -58,6 +58,17 @@ export interface Verdict {
   notes: string[];
 }
 
+/** The answer that the runs were made for, and what it rests on. */
+export interface Lead {
+  kind: string;
+  sentence: string;
+  facts: { name: string; value: string }[];
+  reasons: string[];
+  assumptions: string[];
+  unit: string;
+  points: { label: string; cost: Triple; over_slo_ratio: Triple; front: boolean; note: string }[] | null;
+}
+
 /** How a policy learned: the mean of DRPC's reward over its models. */
 export interface Learning {
   app: string;
@@ -86,6 +97,7 @@ export interface Summary {
   rows: Row[];
   verdicts: Verdict[];
   curves?: Learning[];
+  lead?: Lead;
 }
 
 /** What a cost is counted in, after its figure. */

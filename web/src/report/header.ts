@@ -16,13 +16,17 @@ export function header(summary: Summary): HTMLElement {
     ["Program", summary.programs.join(", ")],
   ];
   const mark = s("svg", { class: "logo", viewBox: "0 0 32 32", "aria-hidden": "true" }, s("circle", { cx: 16, cy: 16, r: 10 }), s("path", { d: "M2 16h28" }));
+  const made = [
+    h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program, which may explain differences."),
+    h("p", { class: "rule" }, `A cost counts only where the SLO is met: at most ${summary.counts_if * 100} % of a run’s requests failed or took longer than it allows. Intervals are 95 %, over seeds; differences are paired, seed by seed.`),
+  ];
   return h(
     "header",
     {},
     h("div", { class: "title" }, mark, h("h1", {}, "Loadline report"), themeButton()),
-    h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program, which may explain differences."),
-    h("p", { class: "rule" }, `A cost counts only where the SLO is met: at most ${summary.counts_if * 100} % of a run’s requests failed or took longer than it allows. Intervals are 95 %, over seeds; differences are paired, seed by seed.`),
+    // A page with an answer begins with it.
+    ...(summary.lead ? [h("details", {}, h("summary", {}, "How these runs were made"), ...made)] : made),
   );
 }
 

@@ -7,6 +7,7 @@ import { h } from "./dom";
 import { filters } from "./filters";
 import { header } from "./header";
 import { latency } from "./latency";
+import { lead } from "./lead";
 import { learning } from "./learning";
 import { perturbations } from "./perturbations";
 import { looks } from "./policies";
@@ -21,7 +22,9 @@ const summary = readSummary();
 const store = new Store(summary);
 const look = looks(summary);
 
-const main = h("main", {}, verdicts(store, look), table(store, look), tradeoff(store, look), latency(store, look));
+// One answer: verdicts on single scenarios would contradict the one over all of them.
+const first = summary.lead ? lead(summary, summary.lead, look) : verdicts(store, look);
+const main = h("main", {}, first, table(store, look), tradeoff(store, look), latency(store, look));
 const disturbed = perturbations(store, look);
 if (disturbed) main.append(disturbed);
 const learned = learning(store, look);

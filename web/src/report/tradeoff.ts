@@ -38,7 +38,7 @@ export function tradeoff(store: Store, looks: Look[]): HTMLElement {
       about: `Cost against share of requests over the SLO, ${scenarioName(store, store.state.scenario)}: ${points.map((p) => `${p.name} ${figure(p.x[0])} ${costUnit(store.summary)} and ${percent(p.y[0])}`).join("; ")}`,
       points,
       limit: store.summary.counts_if,
-      bound: lowest(shown.flatMap((r) => (store.summary.policies[r.policy]!.reference || !r.bound ? [] : [r.bound[0]!]))),
+      bound: boundOf(store, shown),
       xLabel: store.summary.cost === "bill" ? "bill" : "cost, core-hours",
       yLabel: "requests over the SLO",
       onPoint: (i) => list.highlight(i),
@@ -59,8 +59,12 @@ function standing(store: Store, row: Row): string {
   return row.front ? "on the front" : "";
 }
 
-function lowest(values: number[]): number | undefined {
-  return values.length > 0 ? Math.min(...values) : undefined;
+/** The lowest bound on the cost; none where a policy that meets the SLO is below it, since then it is of other axes. */
+function boundOf(store: Store, rows: Row[]): number | undefined {
+  const bounds = rows.flatMap((r) => (store.summary.policies[r.policy]!.reference || !r.bound ? [] : [r.bound[0]!]));
+  const bound = Math.min(...bounds);
+  const below = rows.some((r) => r.met && r.values[store.summary.cost]![0]! < bound);
+  return bounds.length > 0 && !below ? bound : undefined;
 }
 
 /** A mean without an interval is a point. */

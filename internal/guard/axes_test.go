@@ -1,4 +1,4 @@
-package resource_test
+package guard_test
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/loop"
-	"github.com/loadline/loadline/internal/resource"
 )
 
 func TestAxes(t *testing.T) {
@@ -18,23 +18,23 @@ func TestAxes(t *testing.T) {
 	s := loadline.Situation{InFlight: []loadline.Allocation{{Size: loadline.Size{CPULimit: 1, MemoryLimit: 1000}}}}
 	for _, row := range []struct {
 		name    string
-		allowed resource.AllowedAxes
+		allowed guard.AllowedAxes
 		want    loadline.Setting
 		why     string
 	}{
-		{"everything passes", resource.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true,
+		{"everything passes", guard.AllowedAxes{Replicas: true, CPURequest: true, CPULimit: true, MemoryRequest: true,
 			MemoryLimit: true,
 			Brownout:    true}, all, ""},
-		{"nothing passes", resource.AllowedAxes{}, loadline.Setting{},
+		{"nothing passes", guard.AllowedAxes{}, loadline.Setting{},
 			"replicas, CPU limit, memory limit, CPU request, memory request, brownout"},
-		{"replicas only", resource.AllowedAxes{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
+		{"replicas only", guard.AllowedAxes{Replicas: true}, loadline.Setting{Replicas: all.Replicas}, "CPU limit"},
 		{
-			"a request stays under a limit that does not move", resource.AllowedAxes{CPURequest: true, MemoryRequest: true},
+			"a request stays under a limit that does not move", guard.AllowedAxes{CPURequest: true, MemoryRequest: true},
 			loadline.Setting{CPURequest: loadline.Some(1.0), MemoryRequest: all.MemoryRequest}, "CPU request above its limit",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got, why := resource.Axes{row.allowed}.Check(time.Time{}, s, 0, all)
+			got, why := guard.Axes{row.allowed}.Check(time.Time{}, s, 0, all)
 			if got != row.want || (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
 				t.Errorf("got %+v because %q", got, why)
 			}
@@ -43,7 +43,7 @@ func TestAxes(t *testing.T) {
 }
 
 func TestAxesAreFirstAndLast(t *testing.T) {
-	chain := resource.Axes{{}}.Around([]loop.Guard{other{}})
+	chain := guard.Axes{{}}.Around([]loop.Guard{other{}})
 	if len(chain) != 3 || chain[0].Name() != "axes" || chain[1].Name() != "other" || chain[2].Name() != "axes" {
 		t.Errorf("chain: %v", chain)
 	}

@@ -1,4 +1,4 @@
-package controller
+package guard
 
 import (
 	"math"
@@ -7,25 +7,25 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// roundGuard is a guard that rounds sizes up to whole millicores and MiB. Without it a pod
+// Round is a guard that rounds sizes up to whole millicores and MiB. Without it a pod
 // would never have exactly the desired size, and would be resized in every pass.
-type roundGuard struct{}
+type Round struct{}
 
 // Name returns the name of the guard in records.
-func (roundGuard) Name() string { return "round" }
+func (Round) Name() string { return "round" }
 
 // Check rounds the sizes of a setting up, within the bounds.
-func (roundGuard) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
+func (Round) Check(_ time.Time, s loadline.Situation, service int, want loadline.Setting) (loadline.Setting, string) {
 	b := s.App.Services[service].Bounds
 	got := want
 	for _, o := range []*loadline.Opt[float64]{&got.CPURequest, &got.CPULimit} {
 		if o.Set {
-			o.Value = under(math.Ceil(o.Value*1000-1e-6)/1000, b.MaxCPU)
+			o.Value = atMost(math.Ceil(o.Value*1000-1e-6)/1000, b.MaxCPU)
 		}
 	}
 	for _, o := range []*loadline.Opt[int64]{&got.MemoryRequest, &got.MemoryLimit} {
 		if o.Set {
-			o.Value = under((o.Value+1<<20-1)>>20<<20, b.MaxMemory)
+			o.Value = atMost((o.Value+1<<20-1)>>20<<20, b.MaxMemory)
 		}
 	}
 	if got == want {
@@ -34,8 +34,8 @@ func (roundGuard) Check(_ time.Time, s loadline.Situation, service int, want loa
 	return got, "rounded to whole millicores and MiB"
 }
 
-// under limits a value to an upper bound; 0 = none.
-func under[T int64 | float64](v, most T) T {
+// atMost limits a value to an upper bound; 0 = none.
+func atMost[T int64 | float64](v, most T) T {
 	if most > 0 {
 		return min(v, most)
 	}

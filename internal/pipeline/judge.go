@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/sim/fluid"
+	"github.com/loadline/loadline/internal/workload"
+)
+
+// WholeDir holds the runs of the fluid engine over the whole test part.
+const WholeDir = "whole"
+
+var nan = math.NaN()
+
+// judge runs the chosen candidate and the baselines on the test part. After each look the verdict
+// is formed; further seeds are run while it is not clear and they could make it so.
+func (p *proof) judge(ctx context.Context) error {
+	e := p.evaluation
+	deployments := append(slices.Clone(p.rules), p.choice)
+	whole, err := p.whole(ctx, WholeDir, p.folder.HeldOut, deployments, [2]float64{0.5, 0.6})
+	if err != nil {
+		return err
+	}
+	on, err := stretches(p.folder.HeldOut, p.Stretch, p.differ(whole))
+	if err != nil {
+		return err
+	}
+	e.Stretches = evaluated(on, p.folder.Subject.HeldOut.From)
+	deployments = startAt(deployments, whole, on)
+	for look := range mostLooks {
+		e.Looks, e.Seeds = look+1, p.Seeds<<look
+		from := 0.6 + 0.35*float64(look)/mostLooks
+		e.Entries, err = p.run(ctx, comparison{
+			dir: BenchDir, on: on, length: p.Stretch, policies: deployments, seeds: e.Seeds,
+			calibration: []*workload.Workload{p.folder.Selection}, share: [2]float64{from, from + 0.35/mostLooks},
+		})
+		if err != nil {
+			return err
+		}
+		for i := range e.Entries {
+			entry := &e.Entries[i]
+			if w := entryOf(whole, entry.Label); w != nil {
+				entry.Whole = &Whole{w.PerMonth, w.Over}
+			}
+		}
+		e.compare()
+		var more bool
+		if e.Verdict, more = e.conclude(p.MaxChurn); !more {
+			break
+		}
+	}
+	if err := p.folder.tryENV2(ctx, e.Entries, p.EvaluationSettings); err != nil {
+		return err
+	}
+	e.rank()
+	p.Progress(1)
+	return nil
+}
+
+// whole runs deployments over a whole part in the fluid engine. It may choose stretches and
+// contradict the event engine, but decides nothing alone. Nil = it does not simulate the
+// application.
+func (p *proof) whole(ctx context.Context, dir string, load *workload.Workload, deployments []bench.Policy, share [2]float64) ([]Entry, error) {
+	if fluid.Check(p.folder.App) != nil {
+		return nil, nil
+	}
+	return p.run(ctx, comparison{
+		dir: dir, engine: "fluid", on: []Stretch{{wholeStretch, 0, load.Duration(), load, 1}}, length: selectionStretch,
+		policies: slices.DeleteFunc(slices.Clone(deployments), func(d bench.Policy) bool { return isOracle(d.Spec) || d.Trained }),
+		seeds:    1, share: share,
+	})
+}
+
+// differ is how far the requested cores of the choice are from those of the other deployments over a
+// time, in the fluid engine; nil = unknown.
+func (p *proof) differ(whole []Entry) func(from, to time.Duration) float64 {
+	choice := entryOf(whole, p.choice.Label)
+	if choice == nil {
+		return nil
+	}
+	own := choice.runs[0].Timeline
+	return func(from, to time.Duration) float64 {
+		sum := 0.0
+		for i := range whole {
+			other := whole[i].runs[0].Timeline
+			for n := range min(len(own.T), len(other.T)) {
+				if at := float64(own.T[n]); at > from.Seconds() && at <= to.Seconds() {
+					sum += math.Abs(float64(own.Asked[n] - other.Asked[n]))
+				}
+			}
+		}
+		return sum
+	}
+}
+
+// compare every deployment with today's. Candidates also cost what Loadline does.
+func (e *Evaluation) compare() {
+	today := e.Entry(TodayLabel)
+	for i := range e.Entries {
+		entry := &e.Entries[i]
+		entry.judgeSLO()
+		more := 0.0
+		if entry.Role == RoleCandidate {
+			more = float64(e.Own)
+		}
+		if entry.Label != today.Label {
+			entry.AgainstToday = entry.costAgainst(today, more)
+		}
+	}
+}
