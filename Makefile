@@ -112,7 +112,7 @@ OLD_POLICIES := --policy hpa --policy ursa --policy vpa --policy autothrottle --
 results: bin/loadline ## run the suites contention, scale and tuned and write docs/results.md (about an hour on two cores)
 	rm -rf out/contention out/scale out/tuned out/rivals
 	for suite in contention scale tuned rivals; do \
-		if [ $$suite = rivals ]; then set -- --app boutique $(OLD_POLICIES); else set --; fi; \
+		case $$suite in scale) set -- --seeds 3;; rivals) set -- --app boutique $(OLD_POLICIES);; *) set --;; esac; \
 		bin/loadline bench --suite $$suite "$$@" --out out/$$suite && bin/loadline report out/$$suite -o out/$$suite.html && bin/loadline report out/$$suite -o out/$$suite.md || exit 1; \
 	done
 	{ cat docs/results.head.md; echo "Commit $$(git rev-parse --short HEAD)."; echo; \
