@@ -95,8 +95,8 @@ func (m *FaaSModel) knobs() []knob {
 	return knobs
 }
 
-// distances are |log(simulated/measured)| of latencies: twice and half the measured latency
-// are equally far off.
+// distances are the absolute logarithms of simulated over measured latency: a latency that is
+// twice the measured one counts as much as one that is half of it.
 func (t *tuner) distances(ctx context.Context, touched func(*faasSample) bool) ([][]float64, error) {
 	out := make([][]float64, len(t.samples))
 	err := each(ctx, len(out), func(i int) {
