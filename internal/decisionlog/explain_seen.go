@@ -49,7 +49,7 @@ func seen(e Entry, s *Service) []string {
 	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + ofPartialSLO(s) })
 	all := []string{}
 	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", readyPods(s), DescribeReplicas(s.Desired.Replicas)))
-	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
+	all = append(all, "Observed: "+strings.Join(v.parts, ", ")+".")
 	all = append(all, covered(s)...)
 	if len(v.absent) > 0 {
 		all = append(all, capital(joinWords(v.absent))+" "+wasOrWere(len(v.absent))+" not measured.")
@@ -210,28 +210,40 @@ func foreseen(s *Service) []string {
 	return []string{text + "."}
 }
 
-// expected is the twin's prediction for the plan and for the runner-up.
+// expected is the twin's estimate for the plan and for the runner-up.
 func expected(r *Record, s *Service) []string {
+	if s.Outlook != nil {
+		return sentencesOf(estimated(s))
+	}
 	var all []string
 	if s.Plan != nil && r.Expected != nil {
 		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected),
 			cores(float64(r.Expected.Cores))))
+	} else if s.Plan != nil || s.Proposal != nil {
+		all = append(all, notEstimated+".")
 	}
 	if s.Proposal == nil || s.Proposal.RunnerUp == nil {
 		return all
 	}
 	next := s.Proposal.RunnerUp
-	text := "Next best was " + DescribeSetting(next.Setting.Setting())
+	text := "Runner-up was " + DescribeSetting(next.Setting.Setting())
 	if next.Reason != "" {
 		text += " (" + trimReason(next.Reason) + ")"
 	}
 	if next.Expected != nil {
 		text += ": expected " + outcome(next.Expected)
 		if s.Plan != nil && r.Expected != nil {
-			text += ", " + dearer(float64(next.Expected.Cores-r.Expected.Cores))
+			text += ", " + moreCores(float64(next.Expected.Cores-r.Expected.Cores))
 		}
 	}
 	return append(all, text+".")
+}
+
+func sentencesOf(parts []string) []string {
+	for i := range parts {
+		parts[i] += "."
+	}
+	return parts
 }
 
 func outcome(o *Outlook) string {
@@ -246,7 +258,7 @@ func outcome(o *Outlook) string {
 	return text
 }
 
-func dearer(more float64) string {
+func moreCores(more float64) string {
 	switch {
 	case math.Abs(more) < 0.005:
 		return "at the same cost"
