@@ -27,6 +27,7 @@ type Twin struct {
 
 	stations *fluid.Stations
 	topology *formulation.Topology
+	visits   []sorts // by service
 	rate     []float64
 	desired  []loadline.Allocation
 }

@@ -77,8 +77,9 @@ type Station struct {
 }
 
 // Of makes the station of a service. work is the mean factor on the CPU and waiting time of its
-// visits, and hold the seconds that a worker stays occupied by calls to others.
-func (s *Stations) Of(service, replicas int, size loadline.Size, work, hold float64) *Station {
+// visits, of which there are several sorts, each with a factor of its own; hold is the seconds
+// that a worker stays occupied by calls to others.
+func (s *Stations) Of(service, replicas int, size loadline.Size, work, hold float64, factors []float64) *Station {
 	of := &s.services[service]
 	limit, quota := size.CPULimit, true
 	if limit <= 0 {
@@ -93,7 +94,7 @@ func (s *Stations) Of(service, replicas int, size loadline.Size, work, hold floa
 		replicas: replicas, idle: of.idle, least: s.app.Routing == loadline.RouteLeastRequest, blend: s.blend,
 		cohort: cohort{
 			limit: limit, ownLimit: limit, quota: quota,
-			curve: newCurve(surface.Embedded(), s.blend, of.work, together, limit, quota, []float64{work}),
+			curve: newCurve(surface.Embedded(), s.blend, of.work, together, limit, quota, factors),
 		},
 		demand: demand{
 			cpu: max(of.work.cpu*work, 1e-9), factor: work, hold: hold + work*of.work.wait, cv: of.work.cpuCV,
@@ -112,13 +113,21 @@ func (s *Station) top() float64 {
 	return min(s.cohort.limit/s.demand.cpu, s.demand.workers/(floor+s.demand.hold))
 }
 
-// Latency is the time, in seconds, within which the share p of the visits stays at a rate of
-// visits per second; infinite where there is no steady state.
-func (s *Station) Latency(perSecond, p float64) float64 {
+// Latency is the time, in seconds, within which the share p of one sort of visits stays at a rate
+// of visits per second, all sorts together; infinite where there is no steady state.
+func (s *Station) Latency(perSecond float64, sort int, p float64) float64 {
+	if !s.load(perSecond) {
+		return math.Inf(1)
+	}
+	return s.quantile(sort, p)
+}
+
+// load sets the rate of visits, and reports whether it has a steady state.
+func (s *Station) load(perSecond float64) bool {
 	top := s.top()
 	load := perSecond / float64(s.replicas) / top
 	if !(load < steadyLoad) {
-		return math.Inf(1)
+		return false
 	}
 	c, d := &s.cohort, &s.demand
 	d.rate, d.replicas = load*top, 0
@@ -127,21 +136,36 @@ func (s *Station) Latency(perSecond, p float64) float64 {
 	}
 	c.meanScaled(d, load, top*d.cpu/c.limit, top)
 	c.load = c.inner
+	return true
+}
+
+func (s *Station) quantile(sort int, p float64) float64 {
 	var out dist
-	c.latency(s.blend, 0, &out)
+	s.cohort.latency(s.blend, sort, &out)
 	return out.quantile(p)
 }
 
-// Capacity is the highest rate of visits per second at which the share p of them stays within a
-// time; 0 if a visit takes longer even without any load.
-func (s *Station) Capacity(p, seconds float64) float64 {
+// Capacity is the highest rate of visits per second at which each sort of visits meets its SLO; 0
+// if one does not even without any load.
+func (s *Station) Capacity(slos []loadline.SLO) float64 {
 	all := s.Saturation()
-	if s.replicas <= 0 || s.Latency(0.001*all, p) > seconds {
+	met := func(load float64) bool {
+		if !s.load(load * all) {
+			return false
+		}
+		for sort, slo := range slos {
+			if s.quantile(sort, slo.Percentile/100) > slo.Latency.Seconds() {
+				return false
+			}
+		}
+		return true
+	}
+	if s.replicas <= 0 || !met(0.001) {
 		return 0
 	}
 	low, high := 0.001, steadyLoad
 	for high-low > 1e-3 {
-		if mid := (low + high) / 2; s.Latency(mid*all, p) <= seconds {
+		if mid := (low + high) / 2; met(mid) {
 			low = mid
 		} else {
 			high = mid

@@ -23,7 +23,8 @@ func stationsOf(app *loadline.App) []*fluid.Station {
 	stations := make([]*fluid.Station, len(app.Services))
 	for i := range app.Services {
 		s, g := &app.Services[i], &topology.Services[i]
-		stations[i] = all.Of(i, s.Replicas, s.Size, g.CPU/(s.CPU.Mean.Seconds()*s.VersionCPU()), g.Below)
+		work := g.CPU / (s.CPU.Mean.Seconds() * s.VersionCPU())
+		stations[i] = all.Of(i, s.Replicas, s.Size, work, g.Below, []float64{work})
 	}
 	return stations
 }
@@ -55,12 +56,16 @@ func TestStationsAgreeWithTheEngineInSteadyState(t *testing.T) {
 			if m.Own.Count() == 0 || rate > 0.9*s.Saturation() {
 				continue
 			}
-			want, got := m.Own.Quantile(0.99)/1e9, s.Latency(rate, 0.99)
+			want, got := m.Own.Quantile(0.99)/1e9, s.Latency(rate, 0, 0.99)
 			if math.Abs(got-want) > 0.25*want+0.001 {
 				t.Errorf("%s %s at %.1f visits/s: p99 %.2f ms, the engine has %.2f ms", name, app.Services[i].Name, rate, 1e3*got, 1e3*want)
 			}
 		}
 	}
+}
+
+func within(seconds float64) []loadline.SLO {
+	return []loadline.SLO{{Percentile: 99, Latency: time.Duration(seconds * float64(time.Second))}}
 }
 
 func TestCapacityIsWhereTheLatencyMeetsTheTime(t *testing.T) {
@@ -70,17 +75,17 @@ func TestCapacityIsWhereTheLatencyMeetsTheTime(t *testing.T) {
 	}
 	app := model.App
 	for i, s := range stationsOf(app) {
-		unloaded := s.Latency(0.01*s.Saturation(), 0.99)
-		capacity := s.Capacity(0.99, 5*unloaded)
-		below, above := s.Latency(0.99*capacity, 0.99), s.Latency(1.02*capacity, 0.99)
+		unloaded := s.Latency(0.01*s.Saturation(), 0, 0.99)
+		capacity := s.Capacity(within(5 * unloaded))
+		below, above := s.Latency(0.99*capacity, 0, 0.99), s.Latency(1.02*capacity, 0, 0.99)
 		if capacity <= 0 || below > 5*unloaded || above < 5*unloaded {
 			t.Errorf("%s: capacity %.1f of %.1f visits/s, p99 %.4f s below and %.4f s above it, %.4f s allowed", app.Services[i].Name, capacity,
 				s.Saturation(), below, above, 5*unloaded)
 		}
-		if none := s.Capacity(0.99, unloaded/2); none != 0 {
+		if none := s.Capacity(within(unloaded / 2)); none != 0 {
 			t.Errorf("%s: %.1f visits/s within half of what an idle one takes", app.Services[i].Name, none)
 		}
-		if !math.IsInf(s.Latency(1.01*s.Saturation(), 0.99), 1) {
+		if !math.IsInf(s.Latency(1.01*s.Saturation(), 0, 0.99), 1) {
 			t.Errorf("%s: a steady state beyond saturation", app.Services[i].Name)
 		}
 	}
@@ -95,13 +100,13 @@ func BenchmarkStation(b *testing.B) {
 	all := fluid.NewStations(app)
 	b.Run("make", func(b *testing.B) {
 		for b.Loop() {
-			all.Of(0, 4, app.Services[0].Size, 1, 0.01)
+			all.Of(0, 4, app.Services[0].Size, 1, 0.01, []float64{1})
 		}
 	})
-	s := all.Of(0, 4, app.Services[0].Size, 1, 0.01)
+	s := all.Of(0, 4, app.Services[0].Size, 1, 0.01, []float64{1})
 	b.Run("capacity", func(b *testing.B) {
 		for b.Loop() {
-			s.Capacity(0.99, 0.2)
+			s.Capacity(within(0.2))
 		}
 	})
 }
