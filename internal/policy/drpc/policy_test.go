@@ -81,7 +81,7 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 		proposal.Services[1].Setting.CPULimit.Or(0) >= 0.5 {
 		t.Errorf("%+v", proposal)
 	}
-	if !strings.Contains(proposal.Services[0].Reason, "load 0.30") || !strings.Contains(proposal.Services[0].Reason, "horizontal +1.00") {
+	if !strings.Contains(proposal.Services[0].Reason, "30 req/s, load at 30 %") || !strings.Contains(proposal.Services[0].Reason, "the network chose 3 replicas") {
 		t.Errorf("the reason is %q", proposal.Services[0].Reason)
 	}
 	if fmt.Sprint(desired) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
