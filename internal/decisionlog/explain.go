@@ -43,7 +43,7 @@ func explainPass(r *Record) string {
 func outcomeOf(r *Record, s *Service) string {
 	before := s.Before()
 	if s.Plan == nil {
-		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, DescribeReplicas(before.Replicas))
+		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, loadline.DescribeReplicas(before.Replicas))
 	}
 	after := before.With(s.Plan.Setting())
 	switch {
@@ -68,7 +68,7 @@ func wanted(r *Record, s *Service) []string {
 	want := s.Proposal.Setting.Setting()
 	asked := "no change"
 	if !want.Empty() {
-		asked = DescribeSetting(want)
+		asked = want.Describe()
 		if s.Before().Changes(want).Empty() {
 			asked += ", as it is"
 		}

@@ -109,15 +109,15 @@ func runnerUpOf(s *Service, o *ServiceOutlook) string {
 // labels name two allocations by that in which they differ.
 func labels(a, b Allocation) (string, string) {
 	name := func(x Allocation) string {
-		text := DescribeReplicas(x.Replicas)
+		text := loadline.DescribeReplicas(x.Replicas)
 		if a.Size.CPULimit != b.Size.CPULimit || a.Size.CPURequest != b.Size.CPURequest {
-			text += " of " + cores(float64(x.Size.CPURequest))
+			text += " of " + loadline.DescribeCores(float64(x.Size.CPURequest))
 			if x.Size.CPULimit != x.Size.CPURequest {
-				text += " (limit " + orNone(float64(x.Size.CPULimit), cores) + ")"
+				text += " (limit " + orNone(float64(x.Size.CPULimit), loadline.DescribeCores) + ")"
 			}
 		}
 		if a.Size.MemoryRequest != b.Size.MemoryRequest || a.Size.MemoryLimit != b.Size.MemoryLimit {
-			text += " with " + mebibytes(x.Size.MemoryRequest)
+			text += " with " + loadline.DescribeMemory(x.Size.MemoryRequest)
 		}
 		if a.Brownout != b.Brownout && x.Brownout {
 			text += " without optional calls"
@@ -149,13 +149,18 @@ func latencyOf(o *ServiceOutlook) string {
 
 func latency(s Seconds) string { return millis(time.Duration(s).Seconds()) }
 
-func rate(perSecond Number) string { return digits(float64(perSecond)) + " req/s" }
+func rate(perSecond Number) string { return loadline.DescribeNumber(float64(perSecond)) + " req/s" }
 
-func money(v Number, currency string) string { return digits(float64(v)) + " " + currency + "/h" }
+func money(v Number, currency string) string {
+	return loadline.DescribeNumber(float64(v)) + " " + currency + "/h"
+}
+
+// leastMoney per hour that is worth a figure.
+const leastMoney = 0.0001
 
 func dearer(more float64, currency string) string {
 	switch {
-	case math.Abs(more) < 5e-6:
+	case math.Abs(more) < leastMoney:
 		return "at the same cost"
 	case more > 0:
 		return money(Number(more), currency) + " more"

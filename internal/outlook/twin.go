@@ -24,6 +24,8 @@ type Twin struct {
 	// not known, since decisions do not wait for them.
 	Budget time.Duration
 	Now    func() time.Time
+	// WithoutUsers leaves the users' latencies out, which take a run of the fluid engine.
+	WithoutUsers bool
 
 	stations *fluid.Stations
 	topology *formulation.Topology
@@ -48,7 +50,9 @@ func (t *Twin) Foresee(d *loadline.Decision, s loadline.Situation) {
 		return
 	}
 	o := &loadline.Outlook{Currency: t.Prices.WithDefaults().Currency}
-	t.foreseeUsers(o, d.Plan, s)
+	if !t.WithoutUsers {
+		t.foreseeUsers(o, d.Plan, s)
+	}
 	for _, p := range d.Plan.Services {
 		change := Change{Service: p.Service, Planned: s.InFlight[p.Service].With(p.Setting)}
 		if of := proposalOf(d, p.Service); of != nil {

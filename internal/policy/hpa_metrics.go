@@ -61,7 +61,7 @@ func (m hpaMetric) externalReplicas(value loadline.Sample, pods []loadline.PodOb
 	}
 	// In thousandths, as in the controller: an exact multiple of the target stays exact.
 	desired := int(math.Ceil(math.Round(1000*value.Value) / math.Round(1000*m.target)))
-	return desired, used + ": " + replicasText(desired), nil
+	return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 }
 
 // read returns a pod's sample and its full usage: the request, or for a metric with an average
@@ -101,13 +101,9 @@ func (m hpaMetric) describe(g podGroup) string {
 	return fmt.Sprintf("%s at %.0f %% of the request in %s, target %g %%", m.source, m.ratio(g)*m.target, podsText(g.pods), m.target)
 }
 
-func replicasText(n int) string { return numberOf(n, "replica") }
-
-func podsText(n int) string { return numberOf(n, "pod") }
-
-func numberOf(n int, what string) string {
+func podsText(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 pod"
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return strconv.Itoa(n) + " pods"
 }

@@ -76,7 +76,7 @@ func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view
 			return current, used + ": within tolerance", nil
 		}
 		desired := int(math.Ceil(first * float64(counted.pods)))
-		return desired, used + ": " + replicasText(desired), nil
+		return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 	}
 
 	all := counted
@@ -97,7 +97,7 @@ func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view
 	case (first < 1) != (second < 1), second < 1 && desired > current, second > 1 && desired < current:
 		return current, used + ": those would reverse the direction", nil
 	}
-	return desired, used + ": " + replicasText(desired), nil
+	return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 }
 
 // group sorts a service's pods into those that count, those that are not ready, and those

@@ -100,7 +100,7 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 			continue
 		}
 		wanted := max(int(math.Ceil(seen.Rate.Value/threshold-1e-9)), 1)
-		reason := fmt.Sprintf("%.1f req/s, at most %.4g per replica: %s", seen.Rate.Value, threshold, replicasText(wanted))
+		reason := fmt.Sprintf("%.1f req/s, at most %.4g per replica: %s", seen.Rate.Value, threshold, loadline.DescribeReplicas(wanted))
 		if p.wants[i] == nil { // the current replicas count as wanted, without a history
 			p.wants[i] = []stamped{{now, s.InFlight[i].Replicas}}
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/formulation"
 )
@@ -247,7 +246,7 @@ func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loa
 
 // reason states the student's observation and what it chose.
 func reason(rate loadline.Sample, local *Local, setting loadline.Setting) string {
-	return fmt.Sprintf("%s: the network chose %s", DescribeLocal(rate, LocalFeatures[:], local), decisionlog.DescribeSetting(setting))
+	return fmt.Sprintf("%s: the network chose %s", DescribeLocal(rate, LocalFeatures[:], local), setting.Describe())
 }
 
 // DescribeLocal writes the first features of a student's observation in the units of users.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/policy/drpc"
 )
 
@@ -142,7 +141,7 @@ func (w *Steering) reason(service int, rate loadline.Sample, setting loadline.Se
 	if over := w.encoder.over[service]; !math.IsNaN(over) {
 		fmt.Fprintf(&b, ", latency at %.0f %% of its part p%g %v of the SLO", 100*over, p.Percentile, short(length))
 	}
-	fmt.Fprintf(&b, ": the network chose %s; ", decisionlog.DescribeSetting(setting))
+	fmt.Fprintf(&b, ": the network chose %s; ", setting.Describe())
 	switch {
 	case p.WithCalls <= 0:
 		b.WriteString("no SLO covers it")

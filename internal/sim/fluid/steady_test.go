@@ -15,7 +15,9 @@ import (
 // steadyLoad is a constant load by kind.
 type steadyLoad []float64
 
-func (c steadyLoad) Rate(kind int, _ time.Duration) (float64, time.Duration) { return c[kind], sim.Never }
+func (c steadyLoad) Rate(kind int, _ time.Duration) (float64, time.Duration) {
+	return c[kind], sim.Never
+}
 
 // stationsOf is each service of an application as it is deployed.
 func stationsOf(app *loadline.App) []*fluid.Station {
