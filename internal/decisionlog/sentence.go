@@ -83,7 +83,7 @@ func estimated(s *Service) []string {
 		text += ", of " + planned + " " + capacityOf(o, &o.Planned)
 	}
 	text += fmt.Sprintf(": expect %s at %s", latencyOf(o), money(o.Planned.PerHour, o.Currency))
-	if change := float64(o.Planned.PerHour - o.Before.PerHour); planned != before {
+	if change := float64(o.Planned.PerHour - o.Before.PerHour); math.Abs(change) >= leastMoney {
 		text += ", " + dearer(change, o.Currency)
 	}
 	return []string{text, runnerUpOf(s, o)}
@@ -112,7 +112,7 @@ func labels(a, b Allocation) (string, string) {
 		text := loadline.DescribeReplicas(x.Replicas)
 		if a.Size.CPULimit != b.Size.CPULimit || a.Size.CPURequest != b.Size.CPURequest {
 			text += " of " + loadline.DescribeCores(float64(x.Size.CPURequest))
-			if x.Size.CPULimit != x.Size.CPURequest {
+			if a.Size.CPULimit != b.Size.CPULimit && x.Size.CPULimit != x.Size.CPURequest {
 				text += " (limit " + orNone(float64(x.Size.CPULimit), loadline.DescribeCores) + ")"
 			}
 		}
