@@ -190,6 +190,19 @@ func TestAReleaseInTheHeldOutPartIsReported(t *testing.T) {
 	}
 }
 
+func TestBoundsAreThoseOfTheAutoscaler(t *testing.T) {
+	h := *singleDay()
+	for _, row := range []struct{ autoscaler, min, max int }{{0, 1, 10}, {7, 2, 7}, {1000, 2, 40}} {
+		h.Manifest.Autoscalers = nil
+		if row.autoscaler > 0 {
+			h.Manifest.Autoscalers = []history.Autoscaler{{Name: "server", Service: "server", MinReplicas: 2, MaxReplicas: row.autoscaler}}
+		}
+		if b := fit(t, &h, Options{}).App.Services[0].Bounds; b.MinReplicas != row.min || b.MaxReplicas != row.max {
+			t.Errorf("an autoscaler of at most %d replicas: %+v", row.autoscaler, b)
+		}
+	}
+}
+
 func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {
 	slow := func(name string, ms int) loadline.Service {
 		s := builtIn("single").Services[0]
