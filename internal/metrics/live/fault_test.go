@@ -357,7 +357,7 @@ func TestAPanicIsAFailureOfOneQuestion(t *testing.T) {
 	broken.questions = slices.Clone(s.plan.questions)
 	broken.questions[0].query = nil
 	s.plan = &broken
-	got, err := s.ask(t.Context(), at, map[string]bool{"web-0": true})
+	got, err := s.ask(t.Context(), at, names{"web-0": "web-0"})
 	if err != nil {
 		t.Fatal(err)
 	}
