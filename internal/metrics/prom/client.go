@@ -1,7 +1,7 @@
 // Package prom reads an application's past from Prometheus, or from anything
 // that answers as it does (Thanos, Mimir, VictoriaMetrics), into a history.
 //
-// Reading order: client.go (one server), connect.go (how to reach it), transport.go
+// Reading order: client.go (one server), connect.go (how to reach it), allow.go (where it may be), transport.go
 // (retries), each.go and vector.go (answers for one instant, read as they arrive), fault.go (what a refusal means), ranges.go (range queries cut to
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
@@ -42,6 +42,10 @@ type Server struct {
 	ServerName             string
 	Insecure               bool
 	Headers                map[string]string // X-Scope-OrgID and the like
+
+	// Unquoted leaves out of messages what a server answers: others may read them than those who may
+	// ask it.
+	Unquoted bool
 
 	AtOnce   int           // requests; 0 = 4
 	Attempts int           // of one request; 0 = 8
