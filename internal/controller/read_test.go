@@ -111,7 +111,7 @@ func TestAPromotedAgentSteersByPartsOfTheObjective(t *testing.T) {
 			}
 			first := c.views[0]
 			for i := range first.services {
-				if why := first.services[i].reason; !strings.HasPrefix(why, "partial SLO p99 ") || !strings.Contains(why, row.want) {
+				if why := first.services[i].reason; !strings.Contains(why, "of its part p99 ") || !strings.Contains(why, row.want) {
 					t.Errorf("%s: %q", c.app.App.Services[i].Name, why)
 				}
 			}

@@ -73,7 +73,8 @@ func TestStatusSaysWhy(t *testing.T) {
 		want = decisionlog.Why(d, c.app.App, 0)
 	})
 	web := v.status(s.l, sound, nil).Services[0]
-	for _, part := range []string{"CPU is at 90 %. Guard step cut that to 5 replicas: at most 2 more at a time. Forecast 420 req/s within 60 s; ",
+	for _, part := range []string{"CPU is at 90 %. Guard step cut that to 5 replicas: at most 2 more at a time. ",
+		"Forecast 420 req/s within 60 s; ",
 		"by the twin the capacity of 3 replicas is 228 req/s at this SLO, of 5 replicas 440 req/s: expect p99 of a visit 40 ms of 80 ms",
 		" at 0.05 USD/h, 0.02 USD/h more. Runner-up 4 replicas: capacity 330 req/s, too little, 0.01 USD/h less"} {
 		if !strings.Contains(web.Why, part) {

@@ -38,13 +38,17 @@ func (v *sight) add(name string, s Sample, write func(float64) string) {
 // seen is the policy's observation of the service and its users.
 func seen(e Entry, s *Service) []string {
 	var v sight
-	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return loadline.DescribeNumber(x) + " requests/s" })
+	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string {
+		return loadline.DescribeNumber(x) + " requests/s"
+	})
 	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
 		return used("CPU", x,
 			readyPods(s)*float64(s.Desired.Size.CPURequest), loadline.DescribeCores)
 	})
 	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
-		return used("memory", x, readyPods(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string { return loadline.DescribeMemory(int64(x)) })
+		return used("memory", x, readyPods(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string {
+			return loadline.DescribeMemory(int64(x))
+		})
 	})
 	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + ofPartialSLO(s) })
 	all := []string{}

@@ -126,7 +126,8 @@ func TestLogsOfEarlierReleasesAreRead(t *testing.T) {
 	err = reader.readAll(bytes.NewReader(old), file, func(e Entry) error {
 		n++
 		text := Explain(e, "web")
-		for _, want := range []string{"web went from 4 to 5 replicas", "With this the twin expected p99 180 ms of buy (72 % of the SLO), for 4.2 cores",
+		for _, want := range []string{"web went from 4 to 5 replicas",
+			"With this the twin expected p99 180 ms of buy (72 % of the SLO), for 4.2 cores",
 			"Runner-up was 4 replicas (valued 0.1 less)", "Guard step cut that to 5 replicas"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in %q", want, text)

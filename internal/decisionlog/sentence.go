@@ -132,8 +132,8 @@ func capacityOf(o *ServiceOutlook, e *Estimate) string {
 	if e.Capacity > 0 || e.Allocation.Replicas == 0 {
 		return rate(e.Capacity)
 	}
-	return fmt.Sprintf("none (p%g of a visit is over %s at any load, all is in use at %s)", float64(o.Part.Percentile), latency(o.Part.Latency),
-		rate(e.Saturation))
+	return fmt.Sprintf("none (p%g of a visit is over %s at any load, all is in use at %s)", float64(o.Part.Percentile),
+		latency(o.Part.Latency), rate(e.Saturation))
 }
 
 // latencyOf the users with the plan, or of a visit to the service where theirs is not known.

@@ -33,7 +33,8 @@ func users(twin *Twin, perSecond []float64, at []loadline.Allocation) (loadline.
 	for _, r := range perSecond {
 		now.Kinds = append(now.Kinds, loadline.KindObservation{Rate: loadline.Sample{Value: r, At: noon}})
 	}
-	twin.foreseeUsers(&o, loadline.Plan{}, loadline.Situation{App: twin.App, Window: []loadline.Observation{now}, Allocation: at, InFlight: at})
+	s := loadline.Situation{App: twin.App, Window: []loadline.Observation{now}, Allocation: at, InFlight: at}
+	twin.foreseeUsers(&o, loadline.Plan{}, s)
 	return o, len(o.Users) > 0
 }
 

@@ -167,7 +167,13 @@ func TestContract(t *testing.T) {
 
 // TestReasons covers every policy with its defaults, and some of its other settings.
 func TestReasons(t *testing.T) {
-	for _, spec := range slices.Concat(policy.Names(), contractSpecs) {
+	specs := policy.Names()
+	for _, spec := range contractSpecs {
+		if !slices.Contains(specs, spec) {
+			specs = append(specs, spec)
+		}
+	}
+	for _, spec := range specs {
 		t.Run(spec, func(t *testing.T) { policytest.Reasons(t, contractSpec(t, spec, policytest.Modelled())) })
 	}
 }

@@ -135,7 +135,8 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, se
 	wanted := p.clamp(math.Ceil(stable/p.cfg.target), pods)
 	wantedNow := math.Ceil(burst / p.cfg.target)
 	m.judge(now, wantedNow/pods >= p.cfg.threshold, p.cfg.stable)
-	reason := fmt.Sprintf("%.1f requests in flight over %v, target %.4g per pod: %s", stable, p.cfg.stable, p.cfg.target, loadline.DescribeReplicas(wanted))
+	reason := fmt.Sprintf("%.1f requests in flight over %v, target %.4g per pod: %s", stable, p.cfg.stable, p.cfg.target,
+		loadline.DescribeReplicas(wanted))
 	if m.panicking() {
 		wanted = m.neverLess(max(wanted, p.clamp(wantedNow, pods)))
 		reason = fmt.Sprintf("%.1f requests in flight over %v, target %.4g per pod: %s in panic mode, which does not scale down", burst,

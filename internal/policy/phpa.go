@@ -137,7 +137,8 @@ func (p *PHPA) predict(now time.Time, s loadline.Situation, service, desired int
 	}
 	if p.cfg.model == "traffic" {
 		of.expects = loadline.LoadAhead{Rate: highest, Within: p.cfg.lookAhead}
-		return predicted, reason + fmt.Sprintf("; forecast %.1f req/s within %v: %s", highest, p.cfg.lookAhead, loadline.DescribeReplicas(predicted))
+		return predicted, reason + fmt.Sprintf("; forecast %.1f req/s within %v: %s", highest, p.cfg.lookAhead,
+			loadline.DescribeReplicas(predicted))
 	}
 	return predicted, reason + fmt.Sprintf("; forecast within %v: %s", p.cfg.lookAhead, loadline.DescribeReplicas(predicted))
 }

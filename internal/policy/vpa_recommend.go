@@ -99,8 +99,8 @@ func (c vpaConfig) judge(cpu, memory estimate, size loadline.Size, oldest time.D
 	case change < c.changeAtLast:
 		return verdict{false, fmt.Sprintf("requests are within their bounds and would change by %.0f %%", 100*change)}
 	}
-	return verdict{true, fmt.Sprintf("requests are within their bounds, but %.0f %% off their targets of %s and %s, on a pod of %v", 100*change,
-		vpaAmount(0, cpu.target), vpaAmount(1, memory.target), oldest.Round(time.Hour))}
+	return verdict{true, fmt.Sprintf("requests are within their bounds, but %.0f %% off their targets of %s and %s, on a pod of %v",
+		100*change, vpaAmount(0, cpu.target), vpaAmount(1, memory.target), oldest.Round(time.Hour))}
 }
 
 func (c vpaConfig) controls(resource int) bool { return [...]bool{c.cpu, c.memory}[resource] }

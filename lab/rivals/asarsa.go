@@ -129,7 +129,7 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		if moved {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
 				Service: i, Setting: setting, RunnerUp: a.runnerUp(i, desired, action.Choice),
-				Reason: fmt.Sprintf("CPU expected at %.0f %% of the limit, response time at %.0f %% of its part of the SLO: the table has %+d replicas",
+				Reason: fmt.Sprintf("CPU expected at %.0f %% of the limit, latency at %.0f %% of its part of the SLO: the table has %+d replicas",
 					100*cpu, 100*response, setting.Replicas.Value-desired.Replicas),
 			})
 		}

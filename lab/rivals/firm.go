@@ -164,7 +164,8 @@ func (f *FIRM) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 
 // reason states why the service was chosen, its observation, and the actor's choice.
 func (f *FIRM) reason(s loadline.Situation, service int, why string, axis int, x float32) string {
-	given := formulation.Describe(s.Now().Services[service].Rate, firmFeatures, func(i int) float64 { return float64(f.observed[service][i]) })
+	seen := f.observed[service]
+	given := formulation.Describe(s.Now().Services[service].Rate, firmFeatures, func(i int) float64 { return float64(seen[i]) })
 	return fmt.Sprintf("%s; %s: the network chose %s %+.2f", why, given, firmAxisNames[axis], x)
 }
 

@@ -65,7 +65,8 @@ func TestAVerticalMoveSplitsAnewAtOnce(t *testing.T) {
 	if divisions, _ := p.Divider().Divisions(); divisions != 2 || !(limit > 0.5) {
 		t.Errorf("%d divisions, limit %v", divisions, limit)
 	}
-	for _, want := range []string{"the network chose a CPU request of 0.699 cores", "split anew since cart was resized from 0.5 to 0.699 cores: its part becomes "} {
+	for _, want := range []string{"the network chose a CPU request of 0.699 cores",
+		"split anew since cart was resized from 0.5 to 0.699 cores: its part becomes "} {
 		if !strings.Contains(proposal.Services[0].Reason, want) {
 			t.Errorf("%q does not say %q", proposal.Services[0].Reason, want)
 		}
