@@ -89,8 +89,8 @@ func TestAPromotedAgentSteersByPartsOfTheObjective(t *testing.T) {
 		name, want string
 		hide       func(*loadline.Observation)
 	}{
-		{"everything is measured", "by parslo, split anew since it is the first;", func(*loadline.Observation) {}},
-		{"requests are not told apart", "split anew since it is the first (page by their shares of what productpage is asked);",
+		{"everything is measured", "), split anew since it is the first", func(*loadline.Observation) {}},
+		{"requests are not told apart", "split anew since it is the first (page by their shares of what productpage is asked)",
 			func(o *loadline.Observation) {
 				for k := range o.Kinds {
 					o.Kinds[k].Rate = loadline.Sample{}
