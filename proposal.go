@@ -1,5 +1,7 @@
 package loadline
 
+import "time"
+
 // Opt is a value that may be unset. Unset means unchanged.
 type Opt[T any] struct {
 	Value T
@@ -40,8 +42,17 @@ type ServiceProposal struct {
 	Service int // index into App.Services
 	Setting Setting
 	Reason  string // one sentence
+	// Expects is the load that it is for, of a policy that forecasts by itself; the zero value for
+	// one that reacts, or has Situation.Forecast.
+	Expects LoadAhead
 	// RunnerUp is the policy's second choice, if it has alternatives.
 	RunnerUp *Alternative
+}
+
+// LoadAhead is a load that is expected within a time.
+type LoadAhead struct {
+	Rate   float64 // visits per second
+	Within time.Duration
 }
 
 // Alternative is a setting that was not chosen.

@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/outlook"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -40,17 +43,29 @@ type notebook struct {
 	applied   *policy.Schedule
 	every     time.Duration // resolution of applied; 0 = exact
 
+	twin                    *outlook.Twin
 	replicaChanges, resizes int
 	refused                 map[string]bool // axes on which changes were not allowed
 }
 
-func newNotebook(app *loadline.App) *notebook {
-	n := &notebook{app: app, moved: map[string]bool{}, refused: map[string]bool{}, applied: policy.NewSchedule(app)}
+func newNotebook(app *loadline.App, prices pool.Prices) *notebook {
+	n := &notebook{app: app, moved: map[string]bool{}, refused: map[string]bool{}, applied: policy.NewSchedule(app),
+		twin: &outlook.Twin{App: app, Prices: prices, WithoutUsers: true}}
 	for _, s := range app.Services {
 		n.now = append(n.now, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
 	}
 	n.noted = slices.Clone(n.now)
 	return n
+}
+
+// decided adds the twin's estimate to a decision that will be recorded.
+func (n *notebook) decided(d *loadline.Decision, s loadline.Situation) {
+	for _, sp := range d.Plan.Services {
+		if len(n.decisions) < decisionsAtMost && describeChange(n.noted[sp.Service], s.InFlight[sp.Service].With(sp.Setting)) != "" {
+			n.twin.Foresee(d, s)
+			return
+		}
+	}
 }
 
 // note records an applied decision.
@@ -76,8 +91,8 @@ func (n *notebook) note(d *loadline.Decision) {
 		}
 		n.noted[sp.Service] = after
 		n.decisions = append(n.decisions, Decision{
-			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change, Reason: reasonOf(d,
-				sp.Service),
+			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change,
+			Reason: decisionlog.Why(d, n.app, sp.Service),
 		})
 	}
 }
@@ -134,15 +149,6 @@ func listAxes(marked map[string]bool) []string {
 		}
 	}
 	return axes
-}
-
-func reasonOf(d *loadline.Decision, service int) string {
-	for _, p := range d.Proposal.Services {
-		if p.Service == service {
-			return p.Reason
-		}
-	}
-	return ""
 }
 
 // describeChange describes a change that is large enough; "" = none.

@@ -63,10 +63,11 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	if err != nil {
 		return nil, err
 	}
-	notes := newNotebook(app)
+	notes := newNotebook(app, spec.Cluster.Prices)
 	spec.Load = load
 	spec.Hooks = simulate.Hooks{
 		CPUTime:  r.options.CPUTime,
+		Decided:  notes.decided,
 		Decision: notes.note,
 		Progress: func(at time.Duration) { share(at.Seconds() / spec.Duration.Seconds()) },
 	}

@@ -104,7 +104,7 @@ func TestOneSearchOneSchedule(t *testing.T) {
 func TestRepeatedScheduleIsTheSameRun(t *testing.T) {
 	app := smallApp().Model
 	for _, spec := range []string{"hpa", "vpa", "autothrottle", "sre", "static:replicas=2,cpu=0.3"} {
-		notes := newNotebook(app)
+		notes := newNotebook(app, pool.Prices{})
 		run := simulate.Spec{
 			App: app, Load: waves{}, Policy: spec, Engine: "event", Duration: 8 * time.Minute, Seed: 3,
 			Cluster: pool.Cluster{Pools: []pool.Pool{mustPool(t, "cores=2,memory=4Gi,price=0.1,start=20s")}},

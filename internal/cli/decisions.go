@@ -6,6 +6,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/outlook"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -30,14 +31,17 @@ func recordDecisions(spec *simulate.Spec, dir string) (closeLog func() error, er
 	var fault error
 	recorder := &decisionlog.Recorder{
 		Log: log, App: spec.App, Needs: policy.Needs(),
-		Expect: (&decisionlog.Twin{App: spec.App}).Outlook,
 		Fault: func(err error) {
 			if fault == nil {
 				fault = fmt.Errorf("--decisions: %w", err)
 			}
 		},
 	}
-	spec.Hooks.Decided = recorder.Decided
+	twin := &outlook.Twin{App: spec.App, Prices: spec.Cluster.Prices}
+	spec.Hooks.Decided = func(d *loadline.Decision, s loadline.Situation) {
+		twin.Foresee(d, s)
+		recorder.Decided(d, s)
+	}
 	spec.Hooks.Decision = func(d *loadline.Decision) { recorder.Done(d) }
 	return func() error { return errors.Join(fault, log.Close()) }, nil
 }

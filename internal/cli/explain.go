@@ -29,8 +29,9 @@ func newExplain() *cobra.Command {
 		Use:   "explain DIR|NS/NAME [SERVICE]",
 		Short: "Explain in plain sentences why services were scaled",
 		Long: `Reads a decision log and explains each change: what was observed and how old it was,
-what the policy proposed and why, how each guard changed it, what was applied, what
-the twin expected, and what the alternatives were.
+what the policy proposed and why, how each guard changed it, what was applied, and by
+the twin the capacity at the SLO, the latency and the cost that it expected, of the
+runner-up too.
 
 Without --at it explains the latest change of each service, and with it the change
 that was in force at that time. With --since it explains every change of that period.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/result"
 )
@@ -75,12 +76,12 @@ func difference(was, other string, d *decisionlog.Episode) string {
 	if d.Times > 1 {
 		text += fmt.Sprintf(" and %d more", d.Times-1)
 	}
-	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, decisionlog.DescribeReplicas(d.Before.Replicas), was,
-		decisionlog.DescribeSetting(d.Asked.Setting()))
+	text += fmt.Sprintf(", %s at %s: %s proposed %s", d.Service, loadline.DescribeReplicas(d.Before.Replicas), was,
+		d.Asked.Setting().Describe())
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
-	text += fmt.Sprintf(", %s %s", other, decisionlog.DescribeSetting(d.Other.Setting()))
+	text += fmt.Sprintf(", %s %s", other, d.Other.Setting().Describe())
 	if d.Because != "" {
 		text += " (" + d.Because + ")"
 	}

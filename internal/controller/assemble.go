@@ -15,12 +15,14 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
+	"github.com/loadline/loadline/internal/outlook"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/resource"
 )
 
-// foreseeWithin is how long predicting the outcome of one decision may take.
-const foreseeWithin = 50 * time.Millisecond
+// foreseeWithin is how long predicting the users' latencies after one decision may take. The plan
+// is applied by then.
+const foreseeWithin = 200 * time.Millisecond
 
 // application is one LoadLine put together: a loop and what it uses. It is for one
 // goroutine.
@@ -40,6 +42,7 @@ type application struct {
 	log     *decisionlog.Log // nil = decisions are not recorded
 
 	recorder *decisionlog.Recorder // likewise
+	outlook  *outlook.Twin         // estimates what changes; nil = there is no twin
 }
 
 // assemble an application. All faults of the resource are reported at once.
@@ -54,6 +57,9 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 		return nil, err
 	}
 	a := &application{Application: spec, cluster: newCluster(spec)}
+	if twin != nil {
+		a.outlook = &outlook.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}
+	}
 	c.joinCluster(a, l, from, latest)
 	if c.Fleet != nil && spec.Mode != v1alpha1.Observe {
 		a.fleet, a.name = c.Fleet, fleetName(c.Fleet.Config.Name, l)
@@ -72,7 +78,7 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 			a.leave()
 			return nil, fmt.Errorf("open the decision log: %w", err)
 		}
-		a.recordIt(twin != nil, c.Log)
+		a.recordIt(c.Log)
 	}
 	return a, nil
 }
@@ -171,7 +177,7 @@ func (observer) Decide(time.Time, loadline.Situation) (loadline.Proposal, error)
 	return loadline.Proposal{}, nil
 }
 
-func (a *application) recordIt(foresee bool, log *slog.Logger) {
+func (a *application) recordIt(log *slog.Logger) {
 	needs := a.loop.Policy.Needs()
 	needs.Delay = 0 // plans are applied at once
 	a.recorder = &decisionlog.Recorder{
@@ -182,9 +188,6 @@ func (a *application) recordIt(foresee bool, log *slog.Logger) {
 			a.cluster.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)
 		},
-	}
-	if foresee {
-		a.recorder.Expect = (&decisionlog.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}).Outlook
 	}
 }
 

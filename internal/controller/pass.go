@@ -21,6 +21,7 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	r.restoreOrphans(ctx, a)
 	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
 	a.tellFleet(step)
+	a.foresee(step)
 	a.record(step)
 	v := a.view(step)
 	r.resizeMismatched(ctx, a, v)
@@ -46,6 +47,13 @@ func (a *application) tellFleet(p *loop.Pass) {
 		a.member.observe(a, &p.Decision, p.Situation)
 	}
 	a.member.settle(a, &p.Decision)
+}
+
+// foresee adds the twin's estimate of what the pass changed. The plan is applied by then.
+func (a *application) foresee(p *loop.Pass) {
+	if a.outlook != nil && p.Observed() {
+		a.outlook.Foresee(&p.Decision, p.Situation)
+	}
 }
 
 // record writes the decision to the decision log.

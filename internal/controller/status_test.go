@@ -15,6 +15,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/kube"
@@ -23,7 +24,7 @@ import (
 )
 
 // tell makes the view of one pass in which a service is to be set.
-func (s *stage) tell(t *testing.T, c *cluster, plan loadline.Plan, err error) *view {
+func (s *stage) tell(t *testing.T, c *cluster, plan loadline.Plan, err error, with ...func(*loadline.Decision)) *view {
 	t.Helper()
 	var o loadline.Observation
 	if err := c.Observe(context.Background(), &o); err != nil {
@@ -43,6 +44,9 @@ func (s *stage) tell(t *testing.T, c *cluster, plan loadline.Plan, err error) *v
 		err = c.Apply(context.Background(), plan)
 	}
 	d.Err = err
+	for _, change := range with {
+		change(d)
+	}
 	v := newView(c.app, c, &loop.Pass{Situation: situation, Decision: *d})
 	v.ladder, v.policy = guard.State{Rung: guard.Primary, Since: noon}, "hpa"
 	return v
@@ -54,12 +58,40 @@ func setWeb(n int) loadline.Plan {
 
 var sound = decider{policy: observer{}, name: "hpa"}
 
+// TestStatusSaysWhy: the status and the Event have the sentence of the decision log.
+func TestStatusSaysWhy(t *testing.T) {
+	s, c := newStage(t)
+	var want string
+	v := s.tell(t, c, setWeb(5), nil, func(d *loadline.Decision) {
+		d.Changed = []loadline.GuardChange{{Guard: "step", From: replicas(9), To: replicas(5), Reason: "at most 2 more at a time"}}
+		d.Outlook = &loadline.Outlook{Currency: "USD", Services: []loadline.ServiceOutlook{{
+			Load: 420, Ahead: time.Minute, Part: loadline.SLO{Percentile: 99, Latency: 80 * time.Millisecond}, Users: -1,
+			Before:   loadline.Estimate{Allocation: loadline.Allocation{Replicas: 3}, Capacity: 228, PerHour: 0.03},
+			Planned:  loadline.Estimate{Allocation: loadline.Allocation{Replicas: 5}, Capacity: 440, Latency: 40 * time.Millisecond, PerHour: 0.05},
+			RunnerUp: loadline.Estimate{Allocation: loadline.Allocation{Replicas: 4}, Capacity: 330, PerHour: 0.04},
+		}}}
+		want = decisionlog.Why(d, c.app.App, 0)
+	})
+	web := v.status(s.l, sound, nil).Services[0]
+	for _, part := range []string{"CPU is at 90 %. Guard step cut that to 5 replicas: at most 2 more at a time. ",
+		"Forecast 420 req/s within 60 s; ",
+		"by the twin the capacity of 3 replicas is 228 req/s at this SLO, of 5 replicas 440 req/s: expect p99 of a visit 40 ms of 80 ms",
+		" at 0.05 USD/h, 0.02 USD/h more. Runner-up 4 replicas: capacity 330 req/s, too little, 0.01 USD/h less"} {
+		if !strings.Contains(web.Why, part) {
+			t.Errorf("%q is not in %q", part, web.Why)
+		}
+	}
+	if web.Why != want || v.why(0) != want {
+		t.Errorf("the status has %q, the log %q", web.Why, want)
+	}
+}
+
 func TestStatusOfAPass(t *testing.T) {
 	s, c := newStage(t)
 	status := s.tell(t, c, setWeb(5), nil).status(s.l, sound, nil)
 	web := status.Services[0]
-	if *web.Wanted.Replicas != 5 || *web.Applied.Replicas != 5 || web.State != v1alpha1.ServiceMoved || web.Why != "CPU is at 90 %" ||
-		web.LastChangeTime == nil {
+	if *web.Wanted.Replicas != 5 || *web.Applied.Replicas != 5 || web.State != v1alpha1.ServiceMoved || web.LastChangeTime == nil ||
+		web.Why != "CPU is at 90 %. Guard allows it. Capacity, latency and cost are not estimated without a twin and a measured load" {
 		t.Errorf("web: %+v", web)
 	}
 	if web.Seen.Rate != "10" || *web.Seen.ReadyReplicas != 3 || web.Seen.CPU != nil {

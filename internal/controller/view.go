@@ -7,6 +7,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
@@ -47,7 +48,8 @@ type serviceView struct {
 	observed  loadline.ServiceObservation // without pods
 	ready     int
 	wanted    loadline.Setting
-	reason    string
+	reason    string              // of the policy
+	sentence  string              // why it changes; empty if it does not
 	before    loadline.Allocation // desired when the decision was made
 	desired   loadline.Allocation // desired afterwards
 	size      loadline.Setting    // that pods which are created from now on get
@@ -85,6 +87,9 @@ func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 		of := &d.Proposal.Services[i]
 		v.services[of.Service].wanted, v.services[of.Service].reason = of.Setting, of.Reason
 	}
+	for _, p := range d.Plan.Services {
+		v.services[p.Service].sentence = decisionlog.Why(d, app.App, p.Service)
+	}
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
 	v.applied = d.Err == nil
@@ -104,8 +109,8 @@ func (v *view) fillDesired(c *cluster) {
 	}
 }
 
-// why gives the reason for a service's setting: the hold, the last guard that changed
-// it, or the policy.
+// why gives the reason for a service's setting: the sentence of its change, or else the hold,
+// the last guard that changed what was proposed, or the policy.
 func (v *view) why(service int) string {
 	sv := &v.services[service]
 	if sv.hold.held() && planOf(v.plan, service).Empty() {
@@ -116,6 +121,9 @@ func (v *view) why(service int) string {
 		if c := &v.changed[i]; c.Service == service && c.Reason != "" {
 			why = c.Guard + ": " + c.Reason
 		}
+	}
+	if sv.sentence != "" {
+		why = sv.sentence
 	}
 	if v.unstored != nil && !planOf(v.plan, service).Empty() {
 		why = sentence(v.unstored.Error(), why)

@@ -15,6 +15,7 @@ func Of(d *loadline.Decision, s loadline.Situation) *Record {
 		r.see(s)
 	}
 	r.want(d)
+	r.foresee(d, s.App)
 	r.Finish(d)
 	return r
 }
@@ -61,31 +62,45 @@ func (r *Record) see(s loadline.Situation) {
 
 // want copies the policy's proposal and the guards' corrections.
 func (r *Record) want(d *loadline.Decision) {
-	of := func(service int) *Service {
-		if service < 0 || service >= len(r.Services) {
-			return nil // the loop rejects such a proposal
-		}
-		return &r.Services[service]
-	}
-	for _, p := range d.Proposal.Services {
-		if to := of(p.Service); to != nil {
-			to.Proposal = &Proposal{Setting: SettingOf(p.Setting), Reason: p.Reason}
-			if p.RunnerUp != nil {
-				to.Proposal.RunnerUp = &Alternative{Setting: SettingOf(p.RunnerUp.Setting), Reason: p.RunnerUp.Reason}
-			}
+	for i := range d.Proposal.Services {
+		if to := r.service(d.Proposal.Services[i].Service); to != nil {
+			to.propose(&d.Proposal.Services[i])
 		}
 	}
-	for _, c := range d.Changed {
-		if to := of(c.Service); to != nil {
-			to.Guards = append(to.Guards, Guard{c.Guard, SettingOf(c.From), SettingOf(c.To), c.Reason})
+	for i := range d.Changed {
+		if to := r.service(d.Changed[i].Service); to != nil {
+			to.guard(&d.Changed[i])
 		}
 	}
-	for _, p := range d.Plan.Services {
-		if to := of(p.Service); to != nil {
-			plan := SettingOf(p.Setting)
-			to.Plan = &plan
+	for i := range d.Plan.Services {
+		if to := r.service(d.Plan.Services[i].Service); to != nil {
+			to.plan(&d.Plan.Services[i])
 		}
 	}
+}
+
+// service of an index, or nil: the loop rejects a proposal with one that does not exist.
+func (r *Record) service(index int) *Service {
+	if index < 0 || index >= len(r.Services) {
+		return nil
+	}
+	return &r.Services[index]
+}
+
+func (s *Service) propose(p *loadline.ServiceProposal) {
+	s.Proposal = &Proposal{Setting: SettingOf(p.Setting), Reason: p.Reason}
+	if p.RunnerUp != nil {
+		s.Proposal.RunnerUp = &Alternative{Setting: SettingOf(p.RunnerUp.Setting), Reason: p.RunnerUp.Reason}
+	}
+}
+
+func (s *Service) guard(c *loadline.GuardChange) {
+	s.Guards = append(s.Guards, Guard{c.Guard, SettingOf(c.From), SettingOf(c.To), c.Reason})
+}
+
+func (s *Service) plan(p *loadline.ServicePlan) {
+	plan := SettingOf(p.Setting)
+	s.Plan = &plan
 }
 
 func seenOf(at time.Time, o *loadline.ServiceObservation, desired loadline.Size) Seen {

@@ -18,6 +18,7 @@ func Explain(e Entry, service string) string {
 	if s == nil {
 		return explainPass(r)
 	}
+	s.estimate(e)
 	sentences := []string{outcomeOf(r, s)}
 	sentences = append(sentences, seen(e, s)...)
 	sentences = append(sentences, foreseen(s)...)
@@ -35,14 +36,14 @@ func explainPass(r *Record) string {
 	if r.Error != "" {
 		return fmt.Sprintf("At %s nothing was decided, and everything was left as it was: %s.", FormatTime(r.At), trimReason(r.Error))
 	}
-	return fmt.Sprintf("At %s the policy %s had nothing to say.", FormatTime(r.At), r.Policy)
+	return fmt.Sprintf("At %s the policy %s proposed nothing.", FormatTime(r.At), r.Policy)
 }
 
 // outcomeOf happened to the service.
 func outcomeOf(r *Record, s *Service) string {
 	before := s.Before()
 	if s.Plan == nil {
-		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, DescribeReplicas(before.Replicas))
+		return fmt.Sprintf("At %s %s was left at %s.", FormatTime(r.At), s.Name, loadline.DescribeReplicas(before.Replicas))
 	}
 	after := before.With(s.Plan.Setting())
 	switch {
@@ -62,12 +63,12 @@ func wanted(r *Record, s *Service) []string {
 	case s.Proposal == nil && r.Error != "" && (s.Plan == nil || !r.Applied.IsZero()):
 		return []string{fmt.Sprintf("The policy %s could not decide: %s.", r.Policy, trimReason(r.Error))}
 	case s.Proposal == nil:
-		return []string{fmt.Sprintf("The policy %s said nothing of it.", r.Policy)}
+		return []string{fmt.Sprintf("The policy %s proposed nothing for it.", r.Policy)}
 	}
 	want := s.Proposal.Setting.Setting()
 	asked := "no change"
 	if !want.Empty() {
-		asked = DescribeSetting(want)
+		asked = want.Describe()
 		if s.Before().Changes(want).Empty() {
 			asked += ", as it is"
 		}
@@ -77,11 +78,7 @@ func wanted(r *Record, s *Service) []string {
 
 // corrected is the correction of each guard.
 func corrected(s *Service) []string {
-	var all []string
-	for _, g := range s.Guards {
-		all = append(all, fmt.Sprintf("The guard %s %s%s.", g.Name, correction(g.From.Setting(), g.To.Setting()), because(g.Reason)))
-	}
-	return all
+	return sentencesOf(guarded(s))
 }
 
 func because(reason string) string {
@@ -123,7 +120,7 @@ func ExplainSince(e *Entry, service string) string {
 		return fmt.Sprintf("It was left so, last at %s: the policy %s could not decide: %s.", FormatTime(r.At), r.Policy,
 			trimReason(r.Error))
 	case s.Proposal == nil:
-		return fmt.Sprintf("It was left so, last at %s, when the policy %s said nothing of it.", FormatTime(r.At), r.Policy)
+		return fmt.Sprintf("It was left so, last at %s, when the policy %s proposed nothing for it.", FormatTime(r.At), r.Policy)
 	}
 	return fmt.Sprintf("It was left so, last at %s%s.", FormatTime(r.At), because(s.Proposal.Reason))
 }

@@ -2,7 +2,6 @@ package decisionlog
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/loadline/loadline"
 )
@@ -27,14 +26,14 @@ var (
 func changePhrase(before, after loadline.Allocation, t tense) string {
 	var parts []string
 	if before.Replicas != after.Replicas {
-		parts = append(parts, fmt.Sprintf("%s from %d to %s", goes[t], before.Replicas, DescribeReplicas(after.Replicas)))
+		parts = append(parts, fmt.Sprintf("%s from %d to %s", goes[t], before.Replicas, loadline.DescribeReplicas(after.Replicas)))
 	}
 	var sizes []string
 	for _, a := range sizesOf(before, after) {
 		sizes = append(sizes, fmt.Sprintf("its %s from %s to %s", a.what, a.before, a.after))
 	}
 	if len(sizes) > 0 {
-		parts = append(parts, changed[t]+" "+joinWords(sizes))
+		parts = append(parts, changed[t]+" "+loadline.JoinWords(sizes))
 	}
 	if before.Brownout != after.Brownout {
 		verb := back
@@ -43,14 +42,14 @@ func changePhrase(before, after loadline.Allocation, t tense) string {
 		}
 		parts = append(parts, verb[t]+" serving optional calls")
 	}
-	return joinWords(parts)
+	return loadline.JoinWords(parts)
 }
 
 // axes that differ, each in a few words.
 func axes(before, after loadline.Allocation) []string {
 	var parts []string
 	if before.Replicas != after.Replicas {
-		parts = append(parts, fmt.Sprintf("%d to %s", before.Replicas, DescribeReplicas(after.Replicas)))
+		parts = append(parts, fmt.Sprintf("%d to %s", before.Replicas, loadline.DescribeReplicas(after.Replicas)))
 	}
 	for _, a := range sizesOf(before, after) {
 		parts = append(parts, fmt.Sprintf("%s %s to %s", a.what, a.before, a.after))
@@ -75,41 +74,11 @@ func sizesOf(before, after loadline.Allocation) []sizeChange {
 		}
 	}
 	x, y := before.Size, after.Size
-	add("CPU request", cores(x.CPURequest), cores(y.CPURequest))
-	add("CPU limit", orNone(x.CPULimit, cores), orNone(y.CPULimit, cores))
-	add("memory request", mebibytes(x.MemoryRequest), mebibytes(y.MemoryRequest))
-	add("memory limit", orNone(x.MemoryLimit, mebibytes), orNone(y.MemoryLimit, mebibytes))
+	add("CPU request", loadline.DescribeCores(x.CPURequest), loadline.DescribeCores(y.CPURequest))
+	add("CPU limit", orNone(x.CPULimit, loadline.DescribeCores), orNone(y.CPULimit, loadline.DescribeCores))
+	add("memory request", loadline.DescribeMemory(x.MemoryRequest), loadline.DescribeMemory(y.MemoryRequest))
+	add("memory limit", orNone(x.MemoryLimit, loadline.DescribeMemory), orNone(y.MemoryLimit, loadline.DescribeMemory))
 	return all
-}
-
-// DescribeSetting in words: what is asked for, axis by axis.
-func DescribeSetting(s loadline.Setting) string {
-	var parts []string
-	if s.Replicas.Set {
-		parts = append(parts, DescribeReplicas(s.Replicas.Value))
-	}
-	if s.CPURequest.Set {
-		parts = append(parts, "a CPU request of "+cores(s.CPURequest.Value))
-	}
-	if s.CPULimit.Set {
-		parts = append(parts, aLimit("CPU", s.CPULimit.Value, cores))
-	}
-	if s.MemoryRequest.Set {
-		parts = append(parts, "a memory request of "+mebibytes(s.MemoryRequest.Value))
-	}
-	if s.MemoryLimit.Set {
-		parts = append(parts, aLimit("memory", s.MemoryLimit.Value, mebibytes))
-	}
-	if s.Brownout.Set && s.Brownout.Value {
-		parts = append(parts, "optional calls to be dropped")
-	}
-	if s.Brownout.Set && !s.Brownout.Value {
-		parts = append(parts, "optional calls to be served")
-	}
-	if len(parts) == 0 {
-		return "no change"
-	}
-	return joinWords(parts)
 }
 
 // correction of a setting by a guard.
@@ -118,7 +87,7 @@ func correction(from, to loadline.Setting) string {
 		return "refused that"
 	}
 	if from.Empty() {
-		return "asked for " + DescribeSetting(to)
+		return "asked for " + to.Describe()
 	}
 	// Only differences are mentioned.
 	a, b := from, to
@@ -130,13 +99,13 @@ func correction(from, to loadline.Setting) string {
 	same(&a.Brownout, &b.Brownout)
 	switch {
 	case b.Empty():
-		return "refused " + DescribeSetting(a)
+		return "refused " + a.Describe()
 	case a.Replicas.Set && b.Replicas.Set && a.Replicas.Value > b.Replicas.Value && onlyReplicas(b):
-		return fmt.Sprintf("cut that to %s", DescribeReplicas(b.Replicas.Value))
+		return fmt.Sprintf("cut that to %s", loadline.DescribeReplicas(b.Replicas.Value))
 	case a.Replicas.Set && b.Replicas.Set && onlyReplicas(b):
-		return fmt.Sprintf("raised that to %s", DescribeReplicas(b.Replicas.Value))
+		return fmt.Sprintf("raised that to %s", loadline.DescribeReplicas(b.Replicas.Value))
 	}
-	return "made that " + DescribeSetting(b)
+	return "made that " + b.Describe()
 }
 
 func onlyReplicas(s loadline.Setting) bool { return s == loadline.Setting{Replicas: s.Replicas} }
@@ -145,13 +114,4 @@ func same[T comparable](a, b *loadline.Opt[T]) {
 	if *a == *b {
 		*a, *b = loadline.Opt[T]{}, loadline.Opt[T]{}
 	}
-}
-
-// joinWords joins words as people do.
-func joinWords(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	last := len(parts) - 1
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }

@@ -38,25 +38,29 @@ func (v *sight) add(name string, s Sample, write func(float64) string) {
 // seen is the policy's observation of the service and its users.
 func seen(e Entry, s *Service) []string {
 	var v sight
-	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string { return digits(x) + " requests/s" })
+	v.add("request rate", s.Seen.Samples.Of(loadline.ServiceRate), func(x float64) string {
+		return loadline.DescribeNumber(x) + " requests/s"
+	})
 	v.add("CPU", s.Seen.Samples.Of(loadline.ServiceCPU), func(x float64) string {
 		return used("CPU", x,
-			readyPods(s)*float64(s.Desired.Size.CPURequest), cores)
+			readyPods(s)*float64(s.Desired.Size.CPURequest), loadline.DescribeCores)
 	})
 	v.add("memory", s.Seen.Samples.Of(loadline.ServiceMemory), func(x float64) string {
-		return used("memory", x, readyPods(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string { return mebibytes(int64(x)) })
+		return used("memory", x, readyPods(s)*float64(s.Desired.Size.MemoryRequest), func(x float64) string {
+			return loadline.DescribeMemory(int64(x))
+		})
 	})
 	v.add("latency", s.Seen.Samples.Of(loadline.ServiceLatencyP99), func(x float64) string { return "p99 " + millis(x) + ofPartialSLO(s) })
 	all := []string{}
-	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", readyPods(s), DescribeReplicas(s.Desired.Replicas)))
-	all = append(all, "It saw "+strings.Join(v.parts, ", ")+".")
+	v.parts = append(v.parts, fmt.Sprintf("%.0f of %s ready", readyPods(s), loadline.DescribeReplicas(s.Desired.Replicas)))
+	all = append(all, "Observed: "+strings.Join(v.parts, ", ")+".")
 	all = append(all, covered(s)...)
 	if len(v.absent) > 0 {
-		all = append(all, capital(joinWords(v.absent))+" "+wasOrWere(len(v.absent))+" not measured.")
+		all = append(all, capital(loadline.JoinWords(v.absent))+" "+wasOrWere(len(v.absent))+" not measured.")
 		all = append(all, reported(e, s.Name)...)
 	}
 	if len(v.broken) > 0 {
-		all = append(all, capital(joinWords(v.broken))+" "+wasOrWere(len(v.broken))+" not a number.")
+		all = append(all, capital(loadline.JoinWords(v.broken))+" "+wasOrWere(len(v.broken))+" not a number.")
 	}
 	if s.Expecting != nil {
 		all = append(all, fmt.Sprintf("Earlier plans were still under way: %s.",
@@ -203,35 +207,47 @@ func foreseen(s *Service) []string {
 		return nil
 	}
 	text := fmt.Sprintf("For %s ahead %s requests/s were forecast", span(time.Duration(f.Step)*time.Duration(last+1)),
-		digits(float64(f.Median[last])))
+		loadline.DescribeNumber(float64(f.Median[last])))
 	if last < len(f.High) && !math.IsNaN(float64(f.High[last])) {
-		text += fmt.Sprintf(", %s as the high figure", digits(float64(f.High[last])))
+		text += fmt.Sprintf(", %s as the high figure", loadline.DescribeNumber(float64(f.High[last])))
 	}
 	return []string{text + "."}
 }
 
-// expected is the twin's prediction for the plan and for the runner-up.
+// expected is the twin's estimate for the plan and for the runner-up.
 func expected(r *Record, s *Service) []string {
+	if s.Outlook != nil {
+		return sentencesOf(estimated(s))
+	}
 	var all []string
 	if s.Plan != nil && r.Expected != nil {
 		all = append(all, fmt.Sprintf("With this the twin expected %s, for %s in all.", outcome(r.Expected),
-			cores(float64(r.Expected.Cores))))
+			loadline.DescribeCores(float64(r.Expected.Cores))))
+	} else if s.Plan != nil || s.Proposal != nil {
+		all = append(all, notEstimated+".")
 	}
 	if s.Proposal == nil || s.Proposal.RunnerUp == nil {
 		return all
 	}
 	next := s.Proposal.RunnerUp
-	text := "Next best was " + DescribeSetting(next.Setting.Setting())
+	text := "Runner-up was " + next.Setting.Setting().Describe()
 	if next.Reason != "" {
 		text += " (" + trimReason(next.Reason) + ")"
 	}
 	if next.Expected != nil {
 		text += ": expected " + outcome(next.Expected)
 		if s.Plan != nil && r.Expected != nil {
-			text += ", " + dearer(float64(next.Expected.Cores-r.Expected.Cores))
+			text += ", " + moreCores(float64(next.Expected.Cores-r.Expected.Cores))
 		}
 	}
 	return append(all, text+".")
+}
+
+func sentencesOf(parts []string) []string {
+	for i := range parts {
+		parts[i] += "."
+	}
+	return parts
 }
 
 func outcome(o *Outlook) string {
@@ -240,20 +256,20 @@ func outcome(o *Outlook) string {
 		text = fmt.Sprintf("p%g %s of %s (%s of the SLO)", float64(o.Percentile), millis(time.Duration(o.Latency).Seconds()), o.Kind,
 			percent(float64(o.OverSLO)))
 	}
-	if o.Failed > 0 {
+	if o.Failed >= 0.0005 {
 		text += fmt.Sprintf(", %s of the requests failing", percent(float64(o.Failed)))
 	}
 	return text
 }
 
-func dearer(more float64) string {
+func moreCores(more float64) string {
 	switch {
 	case math.Abs(more) < 0.005:
 		return "at the same cost"
 	case more > 0:
-		return cores(more) + " more"
+		return loadline.DescribeCores(more) + " more"
 	}
-	return cores(-more) + " less"
+	return loadline.DescribeCores(-more) + " less"
 }
 
 func wasOrWere(n int) string {

@@ -84,6 +84,23 @@ var examples = []struct {
 		r.Services[0].Proposal.RunnerUp.Expected = &Outlook{Kind: "page", Percentile: 99,
 			Latency: Seconds(260 * time.Millisecond), OverSLO: 1.04, Cores: 3.8, Failed: 0.002}
 	}},
+	{"an estimate of the twin, for a forecast", func(s *example) {
+		s.d.Changed = nil
+		s.d.Plan.Services[0].Setting = setReplicas(6)
+		s.d.Outlook = sampleOutlook()
+	}, nil},
+	{"an estimate of the twin, of sizes", func(s *example) {
+		s.d.Changed = nil
+		s.d.Plan.Services[0].Setting = loadline.Setting{CPULimit: loadline.Some(0.25), CPURequest: loadline.Some(0.25)}
+		s.d.Proposal.Services[0].Setting = s.d.Plan.Services[0].Setting
+		s.d.Proposal.Services[0].RunnerUp = &loadline.Alternative{Setting: setReplicas(7), Reason: "replicas +1, valued 0.2 less"}
+		s.d.Outlook = sampleOutlook()
+		of := &s.d.Outlook.Services[0]
+		of.Ahead, of.Load, of.Users = 0, 250, -1
+		of.Planned.Allocation, of.Planned.Capacity = of.Before.Allocation, 0
+		of.Planned.Allocation.Size.CPULimit, of.Planned.Allocation.Size.CPURequest = 0.25, 0.25
+		of.RunnerUp.Allocation.Replicas, of.RunnerUp.Capacity, of.RunnerUp.PerHour = 7, 532, 0.07
+	}, nil},
 	{"left as it is", func(s *example) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
 		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: setReplicas(3), Reason: "within tolerance"}
@@ -141,10 +158,17 @@ func TestSentences(t *testing.T) {
 			row.change(s)
 		}
 		s.r = Of(&s.d, s.s)
+		why := ""
+		if s.r.Seen() {
+			why = s.r.Services[0].Why
+		}
 		if row.record != nil {
 			row.record(s.r)
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n\n", row.name, Explain(Entry{App: s.s.App, Record: s.r}, "productpage"))
+		fmt.Fprintf(&b, "# %s\n%s\nIn the status: %s\n\n", row.name, Explain(Entry{App: s.s.App, Record: s.r}, "productpage"), why)
+		if want := Why(&s.d, s.s.App, 0); why != "" && why != want {
+			t.Errorf("%s: the log has %q, the status %q", row.name, why, want)
+		}
 	}
 	const file = "testdata/sentences.txt"
 	if *update {

@@ -162,22 +162,15 @@ func TestBetweenIsInTheOrderOfDeciding(t *testing.T) {
 func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
 	app := sampleApp()
-	asked := 0
 	rec := &Recorder{
 		Log: open(t, dir, Options{}), App: app, Needs: loadline.Needs{Period: 15 * time.Second}, Mode: "Act",
-		Rung: func() string { return "model" },
-		Expect: func(rates []float64, desired []loadline.Allocation) (Outlook, bool) {
-			asked++
-			if len(rates) != 1 || rates[0] != 80 {
-				t.Errorf("rates %v", rates)
-			}
-			return Outlook{Kind: "buy", Cores: Number(desired[0].Replicas)}, true
-		},
+		Rung:  func() string { return "model" },
 		Fault: func(err error) { t.Error(err) },
 	}
 	first, s := sampleDecision(app, at(0))
 	rec.Decided(first, s)
 	second, s2 := sampleDecision(app, at(1))
+	second.Outlook = sampleOutlook()
 	rec.Decided(second, s2)
 	// The second overtakes the first, which is refused.
 	second.Err = nil
@@ -203,19 +196,32 @@ func TestRecorder(t *testing.T) {
 	if all[2].Seen() || all[2].Error != "observe: connection refused" || all[2].Rung != "model" || all[2].Mode != "Act" {
 		t.Errorf("blind: %+v", all[2])
 	}
-	next := all[1].Service("web").Proposal.RunnerUp.Expected
-	if asked != 4 || all[1].Expected == nil || all[1].Expected.Cores != 5 || next == nil || next.Cores != 4 {
-		t.Errorf("asked the twin %d times: %+v and %+v", asked, all[1].Expected, next)
+	if all[1].Expected == nil || all[1].Expected.Kind != "buy" || all[1].Expected.Cores != 4.2 {
+		t.Errorf("expected %+v", all[1].Expected)
+	}
+	o := all[1].Service("web").Outlook
+	if o == nil || o.Load != 420 || o.Ahead != Seconds(time.Minute) || o.Planned.Capacity != 456 || o.RunnerUp.Allocation.Replicas != 5 ||
+		o.Users == nil || o.Users.Latency != Seconds(120*time.Millisecond) {
+		t.Errorf("outlook %+v", o)
+	}
+	if all[0].Service("web").Outlook != nil || all[1].Service("db").Outlook != nil {
+		t.Error("an outlook that was not made")
 	}
 }
 
-func TestALoadThatWasNotMeasuredIsNotForeseen(t *testing.T) {
-	app := sampleApp()
-	rec := &Recorder{Log: open(t, t.TempDir(), Options{}), App: app, Expect: func([]float64, []loadline.Allocation) (Outlook, bool) {
-		t.Error("asked")
-		return Outlook{}, false
-	}}
-	d, s := sampleDecision(app, noon)
-	s.Window[0].Kinds[0].Rate = loadline.Sample{}
-	rec.Decided(d, s)
+// sampleOutlook is an estimate for 5 to 6 replicas of the first service.
+func sampleOutlook() *loadline.Outlook {
+	estimate := func(replicas int, latency time.Duration) loadline.Estimate {
+		n := float64(replicas)
+		size := loadline.Size{CPURequest: 0.2, CPULimit: 0.5}
+		return loadline.Estimate{Allocation: loadline.Allocation{Replicas: replicas, Size: size}, Capacity: 76 * n, Saturation: 100 * n,
+			Latency: latency, Cores: 0.2 * n, PerHour: 0.01 * n}
+	}
+	return &loadline.Outlook{
+		Currency: "USD", Cores: 4.2, Users: []loadline.UserOutlook{{Latency: 120 * time.Millisecond, OverSLO: 0.48}},
+		Services: []loadline.ServiceOutlook{{
+			Load: 420, Ahead: time.Minute, Part: loadline.SLO{Percentile: 99, Latency: 80 * time.Millisecond},
+			Before: estimate(5, 0), Planned: estimate(6, 40*time.Millisecond), RunnerUp: estimate(5, 0),
+		}},
+	}
 }

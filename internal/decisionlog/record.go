@@ -54,6 +54,34 @@ type Service struct {
 	Proposal   *Proposal   `json:"proposal,omitempty"` // absent: the policy proposed nothing for it
 	Guards     []Guard     `json:"guards,omitempty"`   // in the order in which they were called
 	Plan       *Setting    `json:"plan,omitempty"`     // what was left to change; absent: nothing
+	// Outlook is the twin's estimate of the change; absent without a twin or a change.
+	Outlook *ServiceOutlook `json:"outlook,omitempty"`
+	// Why is the change in one sentence, as the status of a LoadLine has it.
+	Why string `json:"why,omitempty"`
+}
+
+// ServiceOutlook is loadline.ServiceOutlook.
+type ServiceOutlook struct {
+	Load  Number  `json:"load"`              // visits per second that it is for
+	Ahead Seconds `json:"ahead_s,omitempty"` // within which they are forecast; absent: they are observed
+	Part  SLO     `json:"part"`              // of the SLO, for a visit without its calls to others
+	// Users is the kind of request through the service that is worst relative to its SLO, with the
+	// plan and at the observed load.
+	Users    *Outlook `json:"users,omitempty"`
+	Currency string   `json:"currency"` // of per_hour
+	Before   Estimate `json:"before"`
+	Planned  Estimate `json:"planned"`
+	RunnerUp Estimate `json:"runner_up"`
+}
+
+// Estimate is loadline.Estimate.
+type Estimate struct {
+	Allocation Allocation `json:"allocation"`
+	Capacity   Number     `json:"capacity"`            // visits per second within the part of the SLO; 0 = none
+	Saturation Number     `json:"saturation"`          // visits per second at which all CPU or all workers are in use
+	Latency    Seconds    `json:"latency_s,omitempty"` // of a visit, at the part's percentile; absent: no steady state
+	Cores      Number     `json:"cores"`
+	PerHour    Number     `json:"per_hour"`
 }
 
 // Seen is loadline.ServiceObservation.
@@ -135,7 +163,7 @@ type Proposal struct {
 type Alternative struct {
 	Setting  Setting  `json:"setting"`
 	Reason   string   `json:"reason,omitempty"`
-	Expected *Outlook `json:"expected,omitempty"` // with this, and all else as planned
+	Expected *Outlook `json:"expected,omitempty"` // of the users, with this; in logs of earlier releases
 }
 
 // Guard is one guard's correction.
@@ -153,7 +181,7 @@ type Outlook struct {
 	Latency    Seconds `json:"latency_s"`  // at that percentile
 	OverSLO    Number  `json:"over_slo"`   // that latency over the SLO's: above 1 it is violated
 	Failed     Number  `json:"failed"`     // share of all requests
-	Cores      Number  `json:"cores"`      // core-hours per hour: max(request, usage) over all pods
+	Cores      Number  `json:"cores"`      // of all services, core-hours per hour: max(request, usage) over all pods
 }
 
 // Changes reports whether the record changes something, applied or not.

@@ -79,6 +79,7 @@ func TestFormat(t *testing.T) {
 	r := sampleRecord(app, 0)
 	r.Mode, r.Rung = "Act", "model"
 	r.Expected = &Outlook{Kind: "buy", Percentile: 99, Latency: Seconds(180 * time.Millisecond), OverSLO: 0.72, Cores: 4.2}
+	r.Services[0].foresee(sampleOutlook(), app, 0)
 	for _, l := range []*line{{Version: Version, App: app}, {Version: Version, Decision: r}} {
 		if err := appendLine(&b, l); err != nil {
 			t.Fatal(err)
@@ -110,6 +111,32 @@ func TestFormat(t *testing.T) {
 	})
 	if err != nil || len(reader.Damage) > 0 {
 		t.Errorf("%v, %v", err, reader.Damage)
+	}
+}
+
+// TestLogsOfEarlierReleasesAreRead: without the twin's outlook of services.
+func TestLogsOfEarlierReleasesAreRead(t *testing.T) {
+	const file = "testdata/format-before-outlook.log"
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := &Reader{}
+	n := 0
+	err = reader.readAll(bytes.NewReader(old), file, func(e Entry) error {
+		n++
+		text := Explain(e, "web")
+		for _, want := range []string{"web went from 4 to 5 replicas",
+			"With this the twin expected p99 180 ms of buy (72 % of the SLO), for 4.2 cores",
+			"Runner-up was 4 replicas (valued 0.1 less)", "Guard step cut that to 5 replicas"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %q", want, text)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(reader.Damage) > 0 || n != 1 {
+		t.Errorf("%d decisions, %v, %v", n, err, reader.Damage)
 	}
 }
 

@@ -6,10 +6,6 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// Expect predicts latency, failures and cost for a desired state of the services and
-// arrival rates by kind of request; false = no prediction.
-type Expect func(perSecond []float64, desired []loadline.Allocation) (Outlook, bool)
-
 // Recorder writes the decisions of one loop: Decided and Done go into the loop's fields
 // Decided and Record. It must not be used concurrently. Log, App
 // and Needs are needed, the others may be empty.
@@ -21,23 +17,17 @@ type Recorder struct {
 	Mode   string
 	Rung   func() string               // of the ladder, at this decision
 	Absent func() []loadline.Diagnosis // metrics that are absent or stale in this observation
-	Expect Expect
 	// Fault is called for every record that could not be written. A full disk must not stop
 	// scaling.
 	Fault func(error)
 
-	open    []*Record // decided, and not yet completed
-	desired []loadline.Allocation
-	rate    []float64
+	open []*Record // decided, and not yet completed
 }
 
 // Decided makes the record of a decision before its plan is applied.
 func (r *Recorder) Decided(d *loadline.Decision, s loadline.Situation) {
 	record := r.begin(d, s)
 	r.App = s.App
-	if r.Expect != nil && len(d.Plan.Services) > 0 {
-		r.foresee(record, d, s)
-	}
 	r.open = append(r.open, record)
 }
 
@@ -74,40 +64,4 @@ func (r *Recorder) take(at time.Time) *Record {
 		}
 	}
 	return nil
-}
-
-// foresee predicts the effect of the plan, and of the runner-up of each changed service.
-func (r *Recorder) foresee(record *Record, d *loadline.Decision, s loadline.Situation) {
-	r.rate = r.rate[:0]
-	for i := range s.Now().Kinds {
-		rate := s.Now().Kinds[i].Rate
-		if !rate.Present() {
-			return // an unmeasured load is not zero
-		}
-		r.rate = append(r.rate, rate.Value)
-	}
-	if len(r.rate) != len(s.App.Kinds) || len(r.rate) == 0 {
-		return
-	}
-	r.desired = append(r.desired[:0], s.InFlight...)
-	for _, p := range d.Plan.Services {
-		r.desired[p.Service] = r.desired[p.Service].With(p.Setting)
-	}
-	chosen, ok := r.Expect(r.rate, r.desired)
-	if !ok {
-		return
-	}
-	record.Expected = &chosen
-	for _, p := range d.Plan.Services {
-		of := record.Services[p.Service].Proposal
-		if of == nil || of.RunnerUp == nil {
-			continue
-		}
-		planned := r.desired[p.Service]
-		r.desired[p.Service] = s.InFlight[p.Service].With(of.RunnerUp.Setting.Setting())
-		if outlook, ok := r.Expect(r.rate, r.desired); ok {
-			of.RunnerUp.Expected = &outlook
-		}
-		r.desired[p.Service] = planned
-	}
 }

@@ -109,7 +109,7 @@ func (p *Policy) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 func (p *Policy) choose(s loadline.Situation, service int, seen, values []float32) loadline.ServiceProposal {
 	best := rl.ArgMax(values)
 	setting := p.problem.Setting(p.topology, s, service, best)
-	proposal := loadline.ServiceProposal{Service: service, Setting: setting, Reason: p.reason(seen, best, values[best])}
+	proposal := loadline.ServiceProposal{Service: service, Setting: setting, Reason: p.reason(s, service, seen, best, values[best])}
 	next := -1
 	for i, v := range values {
 		if i != best && (next < 0 || v > values[next]) && p.problem.Setting(p.topology, s, service, i) != setting {
@@ -119,20 +119,14 @@ func (p *Policy) choose(s loadline.Situation, service int, seen, values []float3
 	if next >= 0 {
 		proposal.RunnerUp = &loadline.Alternative{
 			Setting: p.problem.Setting(p.topology, s, service, next),
-			Reason:  fmt.Sprintf("%s, valued %.3g less", p.problem.form.Moves[next].Name, values[best]-values[next]),
+			Reason:  fmt.Sprintf("%s, valued %.3g less", describeMove(p.problem.form.Moves[next].Name), values[best]-values[next]),
 		}
 	}
 	return proposal
 }
 
-func (p *Policy) reason(seen []float32, choice int, value float32) string {
-	var b strings.Builder
-	for i, name := range p.problem.form.Features {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %.3g", name, seen[i])
-	}
-	fmt.Fprintf(&b, ": %s, valued %.3g", p.problem.form.Moves[choice].Name, value)
-	return b.String()
+// reason states what the network was given and what it chose, with the value that it gives that.
+func (p *Policy) reason(s loadline.Situation, service int, seen []float32, choice int, value float32) string {
+	given := Describe(s.Now().Services[service].Rate, p.problem.form.Features, func(i int) float64 { return float64(seen[i]) })
+	return fmt.Sprintf("%s: the network chose %s, valued %.3g", given, describeMove(p.problem.form.Moves[choice].Name), value)
 }

@@ -103,7 +103,7 @@ func TestModelsRememberTheirShares(t *testing.T) {
 	if !slices.Equal(s.PartialSLO, p.Partial()) {
 		t.Errorf("the policy decided by %v, it was trained with %v", s.PartialSLO, p.Partial())
 	}
-	if !strings.Contains(proposal.Services[0].Reason, "latency_mean 0.417") {
+	if !strings.Contains(proposal.Services[0].Reason, "mean latency at 42 % of its part of the SLO") {
 		t.Errorf("a mean of 100 ms over 240 ms is not in %q", proposal.Services[0].Reason)
 	}
 }

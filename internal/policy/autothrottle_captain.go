@@ -57,20 +57,21 @@ func (c *captain) decide(limit, throttled float64) (float64, string) {
 	if throttled > upAt*c.target && c.sinceCut < recentCut {
 		c.sinceCut = recentCut
 		c.margin += throttled - c.target
-		return 2*c.beforeCut - limit, saw + ": the last cut went too far"
+		return 2*c.beforeCut - limit, saw + ": the last cut of the CPU limit is reverted"
 	}
 	c.sinceCut = min(c.sinceCut+1, recentCut)
 	c.margin = max(0, c.margin+throttled-c.target)
 	if throttled > upAt*c.target {
-		return limit * (1 + throttled - upAt*c.target), saw + ": raised"
+		more := throttled - upAt*c.target
+		return limit * (1 + more), saw + fmt.Sprintf(": the CPU limit rises by %.0f %%", 100*more)
 	}
 	mean, deviation := c.spread()
 	wanted := c.peak(limit, mean, deviation) + c.margin*deviation
 	if wanted > cutAt*limit {
-		return limit, saw
+		return limit, saw + fmt.Sprintf(": kept, CPU use with its margin is %.3g cores", wanted)
 	}
 	c.beforeCut, c.sinceCut = limit, 0
-	return max(cutMost*limit, wanted), saw + fmt.Sprintf(": peaks of %.3g cores leave room for a cut", wanted)
+	return max(cutMost*limit, wanted), saw + fmt.Sprintf(": the CPU limit is cut, use with its margin is %.3g cores", wanted)
 }
 
 const (

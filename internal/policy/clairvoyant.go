@@ -217,7 +217,7 @@ func (p *Oracle) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		n := p.schedule[i][step]
 		sp := loadline.ServiceProposal{
 			Service: i, Setting: loadline.Setting{Replicas: loadline.Some(n)},
-			Reason: fmt.Sprintf("%d replicas are the fewest for what is to come, at %.2f of their limits", n, p.level[i]),
+			Reason: fmt.Sprintf("the known load needs %s at %.0f %% of their CPU limits", loadline.DescribeReplicas(n), 100*p.level[i]),
 		}
 		if p.cpu {
 			b := s.App.Services[i].Bounds

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/forecast"
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/nn"
@@ -39,12 +41,12 @@ var contractSpecs = []string{
 
 // contractSpec is a spec for New: one that names a formulation becomes a file with an untrained
 // model of it.
-func contractSpec(t *testing.T, spec string) string {
+func contractSpec(t *testing.T, spec string, app *loadline.App) string {
 	if settings, students := strings.CutPrefix(spec, "drpc"); students {
-		return contractDRPC(t, settings)
+		return contractDRPC(t, settings, app)
 	}
 	if way, steered := strings.CutPrefix(spec, "msars"); steered {
-		return contractMSARS(t, cmp.Or(strings.TrimPrefix(way, ":"), "parslo"))
+		return contractMSARS(t, cmp.Or(strings.TrimPrefix(way, ":"), "parslo"), app)
 	}
 	named, trained := strings.CutPrefix(spec, "model:")
 	if spec == "model" {
@@ -76,8 +78,7 @@ func contractSpec(t *testing.T, spec string) string {
 }
 
 // contractDRPC is a file with an untrained teacher and students.
-func contractDRPC(t *testing.T, settings string) string {
-	app := policytest.App()
+func contractDRPC(t *testing.T, settings string, app *loadline.App) string {
 	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +110,7 @@ func contractDRPC(t *testing.T, settings string) string {
 }
 
 // contractMSARS is a file with an untrained agent, and profiles that match no service.
-func contractMSARS(t *testing.T, way string) string {
-	app := policytest.App()
+func contractMSARS(t *testing.T, way string, app *loadline.App) string {
 	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
 		t.Fatal(err)
@@ -159,8 +159,21 @@ func TestContractCoversEveryPolicy(t *testing.T) {
 func TestContract(t *testing.T) {
 	for _, spec := range contractSpecs {
 		t.Run(spec, func(t *testing.T) {
-			spec := contractSpec(t, spec)
+			spec := contractSpec(t, spec, policytest.App())
 			policytest.Contract(t, spec)
 		})
+	}
+}
+
+// TestReasons covers every policy with its defaults, and some of its other settings.
+func TestReasons(t *testing.T) {
+	specs := policy.Names()
+	for _, spec := range contractSpecs {
+		if !slices.Contains(specs, spec) {
+			specs = append(specs, spec)
+		}
+	}
+	for _, spec := range specs {
+		t.Run(spec, func(t *testing.T) { policytest.Reasons(t, contractSpec(t, spec, policytest.Modelled())) })
 	}
 }

@@ -216,7 +216,7 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 	metrics := p.cfg.metrics
 	if p.metricsOf != nil {
 		if metrics = p.metricsOf(now, s, service); len(metrics) == 0 {
-			return loadline.Opt[int]{}, "it has no autoscaler", nil
+			return loadline.Opt[int]{}, "no autoscaler is set up for it", nil
 		}
 	}
 	current := s.Allocation[service].Replicas
@@ -228,10 +228,10 @@ func (p *HPA) sync(now time.Time, s loadline.Situation, service int) (loadline.O
 		return loadline.Opt[int]{}, "scaled to zero by hand, which switches the autoscaler off", nil
 	case current > high:
 		memory.propose(now, p.cfg.behaviour, current, high)
-		return loadline.Some(high), "above the upper bound", nil
+		return loadline.Some(high), fmt.Sprintf("%s, the upper bound is %d", loadline.DescribeReplicas(current), high), nil
 	case current < low:
 		memory.propose(now, p.cfg.behaviour, current, low)
-		return loadline.Some(low), "below the lower bound", nil
+		return loadline.Some(low), fmt.Sprintf("%s, the lower bound is %d", loadline.DescribeReplicas(current), low), nil
 	}
 	view := podView{now: now, window: p.cfg.needs.Window, initPeriod: p.cfg.initPeriod}
 	desired, reason, err := recommend(metrics, current, &s.Now().Services[service], view)

@@ -72,9 +72,9 @@ func (m *hpaMemory) stabilise(now time.Time, b hpaBehaviour, current, desired in
 	case stable == desired:
 		return stable, ""
 	case stable > desired:
-		return stable, fmt.Sprintf("; wants %d, but %d was recommended within %v", desired, highest, b.down.window)
+		return stable, fmt.Sprintf("; held at %d, since %d were recommended within %v", stable, highest, b.down.window)
 	}
-	return stable, fmt.Sprintf("; wants %d, but %d was recommended within %v", desired, lowest, b.up.window)
+	return stable, fmt.Sprintf("; held at %d, since %d were recommended within %v", stable, lowest, b.up.window)
 }
 
 // limit restricts the step to what the policies and the bounds allow.
@@ -82,18 +82,18 @@ func (m *hpaMemory) limit(now time.Time, b hpaBehaviour, current, desired, low, 
 	switch {
 	case desired > current:
 		if most := max(m.upLimit(now, b.up, current), current); most < min(desired, high) {
-			return most, fmt.Sprintf("; %d is more than may be added at once", desired)
+			return most, fmt.Sprintf("; at most %d at once", most)
 		}
 	case desired < current:
 		if least := min(m.downLimit(now, b.down, current), current); least > max(desired, low) {
-			return least, fmt.Sprintf("; %d is less than may remain at once", desired)
+			return least, fmt.Sprintf("; at least %d at once", least)
 		}
 	}
 	switch {
 	case desired > high:
-		return high, fmt.Sprintf("; %d is above the upper bound", desired)
+		return high, fmt.Sprintf("; the upper bound is %d", high)
 	case desired < low:
-		return low, fmt.Sprintf("; %d is below the lower bound", desired)
+		return low, fmt.Sprintf("; the lower bound is %d", low)
 	}
 	return desired, ""
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/loadline/loadline"
 )
@@ -54,12 +55,13 @@ func (m hpaMetric) externalReplicas(value loadline.Sample, pods []loadline.PodOb
 			there++
 		}
 	}
-	used := fmt.Sprintf("%.1f requests/s, target %.4g per pod", value.Value, m.target)
+	used := fmt.Sprintf("%.1f req/s, target %.4g per pod", value.Value, m.target)
 	if there > 0 && m.hold.covers(math.Round(1000*value.Value)/(math.Round(1000*m.target)*float64(there))) {
 		return there, used + ": within tolerance", nil
 	}
 	// In thousandths, as in the controller: an exact multiple of the target stays exact.
-	return int(math.Ceil(math.Round(1000*value.Value) / math.Round(1000*m.target))), used, nil
+	desired := int(math.Ceil(math.Round(1000*value.Value) / math.Round(1000*m.target)))
+	return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 }
 
 // read returns a pod's sample and its full usage: the request, or for a metric with an average
@@ -94,7 +96,14 @@ func (m hpaMetric) missingShare() float64 {
 
 func (m hpaMetric) describe(g podGroup) string {
 	if m.source == sourceConcurrency {
-		return fmt.Sprintf("%.1f visits in each pod, target %g", g.usage/float64(g.pods), m.target)
+		return fmt.Sprintf("%.1f requests in each of %s, target %g", g.usage/float64(g.pods), podsText(g.pods), m.target)
 	}
-	return fmt.Sprintf("%s at %.0f %% of the request, target %g %%", m.source, m.ratio(g)*m.target, m.target)
+	return fmt.Sprintf("%s at %.0f %% of the request in %s, target %g %%", m.source, m.ratio(g)*m.target, podsText(g.pods), m.target)
+}
+
+func podsText(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return strconv.Itoa(n) + " pods"
 }

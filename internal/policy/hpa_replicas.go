@@ -75,7 +75,8 @@ func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view
 		if m.hold.covers(first) {
 			return current, used + ": within tolerance", nil
 		}
-		return int(math.Ceil(first * float64(counted.pods))), used, nil
+		desired := int(math.Ceil(first * float64(counted.pods)))
+		return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 	}
 
 	all := counted
@@ -92,11 +93,11 @@ func (m hpaMetric) podReplicas(current int, pods []loadline.PodObservation, view
 	desired := int(math.Ceil(second * float64(all.pods)))
 	switch {
 	case m.hold.covers(second):
-		return current, used + ": within tolerance if those are counted", nil
+		return current, used + ": within tolerance with those", nil
 	case (first < 1) != (second < 1), second < 1 && desired > current, second > 1 && desired < current:
-		return current, used + ": those would turn the direction", nil
+		return current, used + ": those would reverse the direction", nil
 	}
-	return desired, used, nil
+	return desired, used + ": " + loadline.DescribeReplicas(desired), nil
 }
 
 // group sorts a service's pods into those that count, those that are not ready, and those

@@ -192,9 +192,10 @@ func (p *KEDA) activate(now time.Time, s loadline.Situation, service int) (repli
 	switch active := t.answer.Present() && t.answer.Value > p.cfg.activation; {
 	case !t.answer.Present() || !t.polled.Equal(now):
 	case current == 0 && active:
-		return max(s.App.Services[service].Bounds.MinReplicas, 1), fmt.Sprintf("%.1f requests/s activate it", t.answer.Value), true
+		return max(s.App.Services[service].Bounds.MinReplicas, 1), fmt.Sprintf("%.1f req/s, above the activation threshold of %g",
+			t.answer.Value, p.cfg.activation), true
 	case current > 0 && !active && s.App.Services[service].Bounds.MinReplicas == 0 && now.Sub(t.lastActive) >= p.cfg.cooldown:
-		return 0, fmt.Sprintf("inactive for %v", p.cfg.cooldown), true
+		return 0, fmt.Sprintf("at most %g req/s, the activation threshold, for %v: scaled to zero", p.cfg.activation, p.cfg.cooldown), true
 	}
 	return 0, "", false
 }

@@ -113,7 +113,7 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, se
 			return p.wake(seen, toZero)
 		}
 		if seen.Held.Present() && seen.Held.Value <= 0 {
-			return 0, "idle", true
+			return 0, "0 requests held", true
 		}
 	}
 	concurrency, ready, ok := concurrencyOf(seen.Pods)
@@ -135,15 +135,16 @@ func (p *KPA) tick(now time.Time, seen *loadline.ServiceObservation, desired, se
 	wanted := p.clamp(math.Ceil(stable/p.cfg.target), pods)
 	wantedNow := math.Ceil(burst / p.cfg.target)
 	m.judge(now, wantedNow/pods >= p.cfg.threshold, p.cfg.stable)
-	reason := fmt.Sprintf("%.1f requests in flight, target %.4g per pod", stable, p.cfg.target)
+	reason := fmt.Sprintf("%.1f requests in flight over %v, target %.4g per pod: %s", stable, p.cfg.stable, p.cfg.target,
+		loadline.DescribeReplicas(wanted))
 	if m.panicking() {
 		wanted = m.neverLess(max(wanted, p.clamp(wantedNow, pods)))
-		reason = fmt.Sprintf("%.1f requests in flight within %v, target %.4g per pod: panics, and does not scale down", burst,
-			p.cfg.panic, p.cfg.target)
+		reason = fmt.Sprintf("%.1f requests in flight over %v, target %.4g per pod: %s in panic mode, which does not scale down", burst,
+			p.cfg.panic, p.cfg.target, loadline.DescribeReplicas(wanted))
 	}
 	if p.cfg.downDelay > 0 {
 		if delayed := m.delay(now, wanted, p.cfg.downDelay); delayed > wanted {
-			reason += fmt.Sprintf("; wants %d, but %d was wanted within %v", wanted, delayed, p.cfg.downDelay)
+			reason += fmt.Sprintf("; held at %d, which were needed within %v", delayed, p.cfg.downDelay)
 			wanted = delayed
 		}
 	}
@@ -169,9 +170,9 @@ func (p *KPA) lastPod(now time.Time, m *kpaMemory, toZero bool, reason string) (
 		m.idleSince = now
 	}
 	if now.Sub(m.idleSince) < p.cfg.grace {
-		return 1, reason + "; the last pod has its grace"
+		return 1, reason + fmt.Sprintf("; the last pod is kept for %v", p.cfg.grace)
 	}
-	return 0, reason + "; idle"
+	return 0, reason + "; idle: scaled to zero"
 }
 
 // wake starts a pod for a service at zero that has requests and does not hold them; held
@@ -181,9 +182,9 @@ func (p *KPA) wake(seen *loadline.ServiceObservation, toZero bool) (int, string,
 	case !seen.Rate.Present():
 		return 0, "", false
 	case toZero && seen.Rate.Value <= 0:
-		return 0, "idle", true
+		return 0, "0 req/s", true
 	}
-	return 1, fmt.Sprintf("%.1f requests/s and no pod", seen.Rate.Value), true
+	return 1, fmt.Sprintf("%.1f req/s and no pod: 1 replica", seen.Rate.Value), true
 }
 
 // concurrencyOf the whole service, from its ready pods with a reading: the others are assumed
@@ -210,9 +211,9 @@ func concurrencyOf(pods []loadline.PodObservation) (concurrency float64, ready i
 func withinReplicas(b loadline.Bounds, n int) (int, string) {
 	switch {
 	case b.MaxReplicas > 0 && n > b.MaxReplicas:
-		return b.MaxReplicas, fmt.Sprintf("; %d is above the upper bound", n)
+		return b.MaxReplicas, fmt.Sprintf("; the upper bound is %d", b.MaxReplicas)
 	case n < b.MinReplicas:
-		return b.MinReplicas, fmt.Sprintf("; %d is below the lower bound", n)
+		return b.MinReplicas, fmt.Sprintf("; the lower bound is %d", b.MinReplicas)
 	}
 	return n, ""
 }

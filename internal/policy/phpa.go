@@ -135,11 +135,24 @@ func (p *PHPA) predict(now time.Time, s loadline.Situation, service, desired int
 	if predicted <= desired {
 		return desired, reason
 	}
-	what := ""
 	if p.cfg.model == "traffic" {
-		what = fmt.Sprintf(" for %.1f requests/s", highest)
+		of.expects = loadline.LoadAhead{Rate: highest, Within: p.cfg.lookAhead}
+		return predicted, reason + fmt.Sprintf("; forecast %.1f req/s within %v: %s", highest, p.cfg.lookAhead,
+			loadline.DescribeReplicas(predicted))
 	}
-	return predicted, reason + fmt.Sprintf("; %d expected within %v%s", predicted, p.cfg.lookAhead, what)
+	return predicted, reason + fmt.Sprintf("; forecast within %v: %s", p.cfg.lookAhead, loadline.DescribeReplicas(predicted))
+}
+
+// Decide is HPA's, with the load that was forecast.
+func (p *PHPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	for i := range p.of {
+		p.of[i].expects = loadline.LoadAhead{}
+	}
+	proposal, err := p.HPA.Decide(now, s)
+	for i := range proposal.Services {
+		proposal.Services[i].Expects = p.of[proposal.Services[i].Service].expects
+	}
+	return proposal, err
 }
 
 // phpaTask is what a series is forecast for.

@@ -13,7 +13,8 @@ import (
 // step, each the mean of its values.
 type phpaSeries struct {
 	cfg      *phpaConfig
-	bin      int64 // number of the bin that is being filled, in steps since the Unix epoch
+	expects  loadline.LoadAhead // of the last forecast, if it decided
+	bin      int64              // number of the bin that is being filled, in steps since the Unix epoch
 	sum      float64
 	count    int
 	begun    bool

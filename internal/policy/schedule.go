@@ -177,7 +177,7 @@ func (p *Scheduled) Decide(now time.Time, _ loadline.Situation) (loadline.Propos
 		p.next[i] = due
 		to := steps[due-1].Allocation
 		proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-			Service: i, Reason: "the schedule of the run",
+			Service: i, Reason: fmt.Sprintf("the schedule of the run at %v", at),
 			Setting: loadline.Setting{
 				Replicas: loadline.Some(to.Replicas), Brownout: loadline.Some(to.Brownout),
 				CPURequest: loadline.Some(to.Size.CPURequest), CPULimit: loadline.Some(to.Size.CPULimit),

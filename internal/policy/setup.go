@@ -126,7 +126,7 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 		if p.limits == "lifted" {
 			limit = max(of.Bounds.MaxCPU, 0)
 			want.CPULimit = loadline.Some(limit)
-			why = append(why, "the CPU limit is lifted")
+			why = append(why, fmt.Sprintf("the CPU limit is lifted to %.3g cores", limit))
 		}
 		if cores, sized := p.requests[of.Name]; sized {
 			cores = max(cores, of.Bounds.MinCPU, leastRequest)
@@ -136,7 +136,7 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 				}
 			}
 			want.CPURequest = loadline.Some(cores)
-			why = append(why, "the CPU request is sized by past use")
+			why = append(why, fmt.Sprintf("the CPU request is sized to %.3g cores by past use", cores))
 		}
 		if change := now.Changes(want); !change.Empty() {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
@@ -182,6 +182,6 @@ func (p *setUp) raise(now time.Time, s loadline.Situation, to *loadline.Proposal
 		if sp.Reason != "" {
 			sp.Reason += "; "
 		}
-		sp.Reason += fmt.Sprintf("at least %d at this time of day", least)
+		sp.Reason += fmt.Sprintf("at least %d replicas at this time of day", least)
 	}
 }

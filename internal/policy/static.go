@@ -50,7 +50,7 @@ var staticMethod = Method{
 			}
 			if !set.Empty() {
 				p.set = append(p.set, loadline.ServiceProposal{Service: i, Setting: set,
-					Reason: strings.Join(asked, " of ") + " were asked for"})
+					Reason: strings.Join(asked, " of ") + " are configured"})
 			}
 		}
 		return p, nil

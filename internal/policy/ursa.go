@@ -100,7 +100,7 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 			continue
 		}
 		wanted := max(int(math.Ceil(seen.Rate.Value/threshold-1e-9)), 1)
-		reason := fmt.Sprintf("%.1f requests/s, at most %.4g per replica", seen.Rate.Value, threshold)
+		reason := fmt.Sprintf("%.1f req/s, at most %.4g per replica: %s", seen.Rate.Value, threshold, loadline.DescribeReplicas(wanted))
 		if p.wants[i] == nil { // the current replicas count as wanted, without a history
 			p.wants[i] = []stamped{{now, s.InFlight[i].Replicas}}
 		}
@@ -111,7 +111,7 @@ func (p *Ursa) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 		}
 		// Only existing replicas are kept: an old recommendation is no reason to grow.
 		if keep := min(most, s.InFlight[i].Replicas); keep > wanted {
-			reason += fmt.Sprintf("; wants %d, but %d was wanted within %v", wanted, most, p.downWindow)
+			reason += fmt.Sprintf("; held at %d, which were needed within %v", most, p.downWindow)
 			wanted = keep
 		}
 		wanted, why := withinReplicas(s.App.Services[i].Bounds, wanted)

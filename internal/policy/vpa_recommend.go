@@ -85,20 +85,22 @@ func (c vpaConfig) judge(cpu, memory estimate, size loadline.Size, oldest time.D
 			continue
 		}
 		if e.outside(request[i]) {
-			return verdict{true, fmt.Sprintf("%s request %s is outside %s to %s",
-				vpaNames[i], vpaAmount(i, request[i]), vpaAmount(i, e.lower), vpaAmount(i, e.upper))}
+			return verdict{true, fmt.Sprintf("%s request %s is outside %s to %s: p%g of past use plus %g %% is %s",
+				vpaNames[i], vpaAmount(i, request[i]), vpaAmount(i, e.lower), vpaAmount(i, e.upper), 100*c.quantile, 100*c.margin,
+				vpaAmount(i, e.target))}
 		}
 		change += math.Abs(request[i]-e.target) / request[i]
 	}
 	switch {
 	case killed && change > 0:
-		return verdict{true, "a pod ran out of memory soon after its start"}
+		return verdict{true, "a pod ran out of memory soon after its start: the memory request becomes " + vpaAmount(1, memory.target)}
 	case oldest < c.lifetime:
-		return verdict{false, "requests are within their bounds"}
+		return verdict{false, "requests are within their bounds, up to " + vpaAmount(0, cpu.upper) + " and " + vpaAmount(1, memory.upper)}
 	case change < c.changeAtLast:
 		return verdict{false, fmt.Sprintf("requests are within their bounds and would change by %.0f %%", 100*change)}
 	}
-	return verdict{true, fmt.Sprintf("within bounds, but off by %.0f %% on a pod of %v", 100*change, oldest.Round(time.Hour))}
+	return verdict{true, fmt.Sprintf("requests are within their bounds, but %.0f %% off their targets of %s and %s, on a pod of %v",
+		100*change, vpaAmount(0, cpu.target), vpaAmount(1, memory.target), oldest.Round(time.Hour))}
 }
 
 func (c vpaConfig) controls(resource int) bool { return [...]bool{c.cpu, c.memory}[resource] }
@@ -110,7 +112,7 @@ func vpaAmount(resource int, v float64) string {
 	case math.IsInf(v, 1):
 		return "infinity"
 	case resource == 0:
-		return fmt.Sprintf("%.3g", v)
+		return fmt.Sprintf("%.3g cores", v)
 	}
 	return fmt.Sprintf("%.0f MiB", v/(1<<20))
 }

@@ -55,7 +55,8 @@ func (n *onlinePolicy) Decide(now time.Time, s loadline.Situation) (loadline.Pro
 			continue
 		}
 		if setting, ok := n.turn(one, now, s, i); ok {
-			p.Services = append(p.Services, loadline.ServiceProposal{Service: i, Setting: setting, Reason: "learned so far"})
+			p.Services = append(p.Services, loadline.ServiceProposal{Service: i, Setting: setting,
+				Reason: formulation.Describe(s.Now().Services[i].Rate, nil, nil) + ": the choice of what is learned so far"})
 		}
 	}
 	return p, nil

@@ -128,9 +128,9 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		setting, moved := a.moves.replicas(i, desired, ReplicasOf(action.Choice))
 		if moved {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-				Service: i, Setting: setting,
-				Reason: fmt.Sprintf("expected CPU %.2f of the limit, response time %.2f of the budget: %+d replicas", cpu, response,
-					setting.Replicas.Value-desired.Replicas),
+				Service: i, Setting: setting, RunnerUp: a.runnerUp(i, desired, action.Choice),
+				Reason: fmt.Sprintf("CPU expected at %.0f %% of the limit, latency at %.0f %% of its part of the SLO: the table has %+d replicas",
+					100*cpu, 100*response, setting.Replicas.Value-desired.Replicas),
 			})
 		}
 		// A bound may have limited the change, or, with fewer replicas than allowed, have
@@ -142,6 +142,16 @@ func (a *ASARSA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 		return proposal, a.noData(absent)
 	}
 	return proposal, nil
+}
+
+// runnerUp is the second choice of the table, if it has one.
+func (a *ASARSA) runnerUp(service int, desired loadline.Allocation, best int) *loadline.Alternative {
+	choice, less := a.table.second(ASARSALevels(), a.observed[service], best)
+	if choice < 0 {
+		return nil
+	}
+	setting, _ := a.moves.replicas(service, desired, ReplicasOf(choice))
+	return &loadline.Alternative{Setting: setting, Reason: fmt.Sprintf("%+d replicas, valued %.3g less", ReplicasOf(choice), less)}
 }
 
 // see forecasts a service: the CPU in use over what its desired replicas may use, and its

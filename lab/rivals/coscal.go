@@ -32,6 +32,9 @@ var quarters = []float64{0.25, 0.5, 0.75}
 // CoScalLevels has the levels of CPU, forecast CPU, memory, and brownout.
 func CoScalLevels() Levels { return Levels{4, 4, 4, 2} }
 
+// coscalFeatures are those whose levels are the state.
+var coscalFeatures = []string{"cpu", "memory_request"}
+
 // CoScalMoves are the names of the actions, in the order of the table. The first changes nothing.
 var CoScalMoves = []string{"keep", "replicas up", "replicas down", "CPU up", "CPU down", "memory up", "memory down", "brownout"}
 
@@ -59,7 +62,7 @@ func newCoScal(m *Model, app *loadline.App, delay time.Duration) (*CoScal, error
 	if err != nil {
 		return nil, err
 	}
-	state, err := formulation.NewFeatureSet("cpu", "memory_request")
+	state, err := formulation.NewFeatureSet(coscalFeatures...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +126,10 @@ func (c *CoScal) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, e
 			action.Choice = coscalKeep
 		} else {
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-				Service: i, Setting: setting, Reason: fmt.Sprintf("CPU in quarter %.0f, expected in %.0f, memory in %.0f: %s",
-					1+c.observed[i][0], 1+c.observed[i][1], 1+c.observed[i][2], CoScalMoves[action.Choice]),
+				Service: i, Setting: setting, RunnerUp: c.runnerUp(s, i, action.Choice),
+				Reason: fmt.Sprintf("%s, expected CPU in quarter %.0f: the table has %s",
+					formulation.Describe(s.Now().Services[i].Rate, coscalFeatures, func(k int) float64 { return float64(c.values[k]) }),
+					1+c.observed[i][1], CoScalMoves[action.Choice]),
 			})
 		}
 		c.taken = append(c.taken, Taken{i, action})
@@ -133,6 +138,16 @@ func (c *CoScal) Decide(_ time.Time, s loadline.Situation) (loadline.Proposal, e
 		return proposal, c.noData(absent)
 	}
 	return proposal, nil
+}
+
+// runnerUp is the second choice of the table, if it has one.
+func (c *CoScal) runnerUp(s loadline.Situation, service, best int) *loadline.Alternative {
+	choice, less := c.table.second(CoScalLevels(), c.observed[service], best)
+	if choice < 0 {
+		return nil
+	}
+	setting, _ := c.move(s, service, choice)
+	return &loadline.Alternative{Setting: setting, Reason: fmt.Sprintf("%s, valued %.3g less", CoScalMoves[choice], less)}
 }
 
 // see computes the levels of a service.

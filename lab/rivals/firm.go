@@ -45,6 +45,9 @@ const (
 	FIRMAxes
 )
 
+// firmFeatures are the first part of the observation.
+var firmFeatures = []string{"cpu_limit", "memory", "concurrency", "fill", "size"}
+
 var firmAxisNames = [FIRMAxes]string{"CPU", "memory", "replicas"}
 
 // An action of 1 increases a size by half, one of -1 decreases it by a third; replicas
@@ -75,7 +78,7 @@ func newFIRM(m *Model, app *loadline.App, delay time.Duration) (*FIRM, error) {
 		return nil, fmt.Errorf("the actors were trained on %d kinds of requests, %s has %d; train one for it", m.Kinds, app.Name,
 			len(app.Kinds))
 	}
-	ratios, err := formulation.NewFeatureSet("cpu_limit", "memory", "concurrency", "fill", "size")
+	ratios, err := formulation.NewFeatureSet(firmFeatures...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +155,18 @@ func (f *FIRM) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, e
 	if axis >= 0 {
 		applied.Values[axis] = x
 		proposal.Services = append(proposal.Services, loadline.ServiceProposal{
-			Service: service, Setting: setting, Reason: fmt.Sprintf("%s: %s %+.2f", why, firmAxisNames[axis], x),
+			Service: service, Setting: setting, Reason: f.reason(s, service, why, axis, x),
 		})
 	}
 	f.taken = append(f.taken, Taken{service, applied})
 	return proposal, nil
+}
+
+// reason states why the service was chosen, its observation, and the actor's choice.
+func (f *FIRM) reason(s loadline.Situation, service int, why string, axis int, x float32) string {
+	seen := f.observed[service]
+	given := formulation.Describe(s.Now().Services[service].Rate, firmFeatures, func(i int) float64 { return float64(seen[i]) })
+	return fmt.Sprintf("%s; %s: the network chose %s %+.2f", why, given, firmAxisNames[axis], x)
 }
 
 // see computes the observation of an actor.
@@ -238,14 +248,14 @@ func (f *FIRM) arrivals(s loadline.Situation, service int) float32 {
 func (f *FIRM) whose(s loadline.Situation) (service int, why string) {
 	if kind, late := f.paths.latest(s.Now()); late {
 		if service := f.culprit(s, kind); service >= 0 {
-			return service, fmt.Sprintf("users wait too long for %s, and it is the likeliest reason", s.App.Kinds[kind].Name)
+			return service, fmt.Sprintf("%s is over its SLO, and the service is its likeliest cause", s.App.Kinds[kind].Name)
 		}
 	}
 	for range f.order {
 		service := f.order[f.turn%len(f.order)]
 		f.turn++
 		if f.known[service] {
-			return service, "its turn"
+			return service, "no SLO is violated, and it is next in order"
 		}
 	}
 	return -1, ""

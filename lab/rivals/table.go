@@ -102,6 +102,23 @@ func (t Table) bestOf(state, choices int) int {
 	return best
 }
 
+// second is the next best action that was tried in the state, and by how much less it is valued;
+// -1 = there is none.
+func (t Table) second(l Levels, seen []float32, best int) (choice int, less float32) {
+	choices := len(t.Values) / l.States()
+	from := l.state(seen) * choices
+	choice = -1
+	for c := range choices {
+		if c != best && t.Tried[from+c] != 0 && (choice < 0 || t.Values[from+c] > t.Values[from+choice]) {
+			choice = c
+		}
+	}
+	if choice < 0 || t.Tried[from+best] == 0 {
+		return -1, 0
+	}
+	return choice, t.Values[from+best] - t.Values[from+choice]
+}
+
 // distance of a state from the observation, in levels.
 func (l Levels) distance(state int, seen []float32) int {
 	sum := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/forecast"
+	"github.com/loadline/loadline/internal/formulation"
 )
 
 // Decider is which networks of a model decide.
@@ -235,28 +236,20 @@ func (p *Policy) propose(s loadline.Situation, service int, want Action, to *loa
 	if setting.Empty() {
 		return setting, done
 	}
-	why := reason(&p.locals[service], done)
+	why := reason(s.Now().Services[service].Rate, &p.locals[service], setting)
 	if setting.Brownout.Set && !setting.Brownout.Value && done[AxisHorizontal] == 0 {
-		why += "; there is no reason left to drop calls to it"
+		why += "; optional calls are served again, since the SLO is met"
 	}
 	to.Services = append(to.Services, loadline.ServiceProposal{Service: service, Setting: setting, Reason: why})
 	return setting, done
 }
 
-// reason states the observation, as ratios, and the applied action.
-func reason(local *Local, done Action) string {
-	var b strings.Builder
-	for i, name := range LocalFeatures {
-		fmt.Fprintf(&b, "%s %.2f, ", name, unsquash(local[i]))
-	}
-	b.WriteString("so")
-	for axis, x := range done {
-		if x != 0 {
-			fmt.Fprintf(&b, " %s %+.2f", AxisNames[axis], x)
-		}
-	}
-	if done == (Action{}) {
-		b.WriteString(" nothing")
-	}
-	return b.String()
+// reason states the student's observation and what it chose.
+func reason(rate loadline.Sample, local *Local, setting loadline.Setting) string {
+	return fmt.Sprintf("%s: the network chose %s", DescribeLocal(rate, LocalFeatures[:], local), setting.Describe())
+}
+
+// DescribeLocal writes the first features of a student's observation in the units of users.
+func DescribeLocal(rate loadline.Sample, names []string, local *Local) string {
+	return formulation.Describe(rate, names, func(i int) float64 { return unsquash(local[i]) })
 }

@@ -81,8 +81,9 @@ func TestStudentsDecideForTheirOwnServices(t *testing.T) {
 		proposal.Services[1].Setting.CPULimit.Or(0) >= 0.5 {
 		t.Errorf("%+v", proposal)
 	}
-	if !strings.Contains(proposal.Services[0].Reason, "load 0.30") || !strings.Contains(proposal.Services[0].Reason, "horizontal +1.00") {
-		t.Errorf("the reason is %q", proposal.Services[0].Reason)
+	why := proposal.Services[0].Reason
+	if !strings.Contains(why, "30 req/s, load at 30 %") || !strings.Contains(why, "the network chose 3 replicas") {
+		t.Errorf("the reason is %q", why)
 	}
 	if fmt.Sprint(desired) != "[0 [0.0 0.0 1.0] 1 [0.0 0.0 0.0] 2 [-1.0 0.0 0.0]]" {
 		t.Errorf("desired %v", desired)

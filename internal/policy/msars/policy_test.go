@@ -39,7 +39,7 @@ func TestEveryProposalSaysByWhichPart(t *testing.T) {
 			t.Fatalf("%+v, %v", proposal, err)
 		}
 		for _, of := range proposal.Services {
-			for _, part := range []string{"partial SLO p99", "by parslo", want, "of it, load", "so horizontal +"} {
+			for _, part := range []string{"req/s, load at", "% of its part p99", "by parslo", want, "the network chose 3 replicas"} {
 				if !strings.Contains(of.Reason, part) {
 					t.Errorf("%q does not say %q", of.Reason, part)
 				}
@@ -65,7 +65,8 @@ func TestAVerticalMoveSplitsAnewAtOnce(t *testing.T) {
 	if divisions, _ := p.Divider().Divisions(); divisions != 2 || !(limit > 0.5) {
 		t.Errorf("%d divisions, limit %v", divisions, limit)
 	}
-	for _, want := range []string{"so cpu +", "split anew since cart was resized from 0.5 to 0.699 cores: its part becomes "} {
+	for _, want := range []string{"the network chose a CPU request of 0.699 cores",
+		"split anew since cart was resized from 0.5 to 0.699 cores: its part becomes "} {
 		if !strings.Contains(proposal.Services[0].Reason, want) {
 			t.Errorf("%q does not say %q", proposal.Services[0].Reason, want)
 		}

@@ -94,7 +94,7 @@ func (w *Steering) Propose(now time.Time, s loadline.Situation, actions []float3
 		w.desired[i] = s.InFlight[i].With(setting)
 		p := loadline.ServiceProposal{Service: i, Setting: setting}
 		if explain {
-			p.Reason = w.reason(i, done)
+			p.Reason = w.reason(i, s.Now().Services[i].Rate, setting)
 		}
 		w.proposal.Services = append(w.proposal.Services, p)
 	}
@@ -128,18 +128,28 @@ func (w *Steering) explainSplit() {
 	}
 }
 
-// reason names the part, its split, the observation and the applied action.
-func (w *Steering) reason(service int, done drpc.Action) string {
+// reason names the observation, the part of the SLO, what was chosen, and the split that the part
+// comes from.
+func (w *Steering) reason(service int, rate loadline.Sample, setting loadline.Setting) string {
 	var b strings.Builder
 	p := &w.divider.Parts()[service]
+	b.WriteString(drpc.DescribeLocal(rate, drpc.LocalFeatures[:drpc.Locals-1], &w.encoder.locals[service]))
+	length := p.Own
+	if w.divider.way == None {
+		length = p.WithCalls
+	}
+	if over := w.encoder.over[service]; !math.IsNaN(over) {
+		fmt.Fprintf(&b, ", latency at %.0f %% of its part p%g %v of the SLO", 100*over, p.Percentile, short(length))
+	}
+	fmt.Fprintf(&b, ": the network chose %s; ", setting.Describe())
 	switch {
 	case p.WithCalls <= 0:
-		b.WriteString("no SLO passes it")
+		b.WriteString("no SLO covers it")
 	case w.divider.way == None:
-		fmt.Fprintf(&b, "held to p%g %v, %s: nothing is split", p.Percentile, short(p.WithCalls), p.Reason)
+		fmt.Fprintf(&b, "the part is %s, not split", p.Reason)
 	default:
 		why, at := w.divider.Why()
-		fmt.Fprintf(&b, "partial SLO p%g %v (%s) by %s, ", p.Percentile, short(p.Own), p.Reason, w.divider.way)
+		fmt.Fprintf(&b, "the part is %v by %s (%s), ", short(p.Own), w.divider.way, p.Reason)
 		switch {
 		case !w.anew:
 			fmt.Fprintf(&b, "as split at %s since %s", at.UTC().Format(time.TimeOnly), why)
@@ -147,19 +157,6 @@ func (w *Steering) reason(service int, done drpc.Action) string {
 			fmt.Fprintf(&b, "split anew since %s", why)
 		default:
 			fmt.Fprintf(&b, "the same after a new split since %s", why)
-		}
-	}
-	if over := w.encoder.over[service]; !math.IsNaN(over) {
-		fmt.Fprintf(&b, "; takes %.2f of it", over)
-	}
-	local := &w.encoder.locals[service]
-	for i, name := range drpc.LocalFeatures[:drpc.Locals-1] {
-		fmt.Fprintf(&b, ", %s %.2f", name, math.Exp2(float64(local[i]))-1)
-	}
-	b.WriteString(", so")
-	for axis, x := range done {
-		if x != 0 {
-			fmt.Fprintf(&b, " %s %+.2f", drpc.AxisNames[axis], x)
 		}
 	}
 	return b.String()

@@ -41,6 +41,18 @@ func App() *loadline.App {
 	return app
 }
 
+// Modelled is App with the demands and calls that a twin knows: a chain of the services.
+func Modelled() *loadline.App {
+	app := App()
+	var next [][]loadline.Call
+	for i := len(app.Services) - 1; i >= 0; i-- {
+		app.Services[i].CPU = loadline.Dist{Mean: 10 * time.Millisecond, CV: 1}
+		call := loadline.Call{Service: i, Probability: 1, Times: 1, Work: 1, Stages: next}
+		app.Kinds[0].Root, next = call, [][]loadline.Call{{call}}
+	}
+	return app
+}
+
 // player feeds a policy a random but repeatable sequence: a varying load, pods that follow,
 // missing samples.
 type player struct {
@@ -51,16 +63,22 @@ type player struct {
 	window []loadline.Observation
 	now    time.Time
 	nextID int64
+
+	present int // one sample in so many is missing
 }
 
 func newPlayer(t *testing.T, spec string) *player {
 	t.Helper()
-	app := App()
+	return newPlayerOn(t, spec, App())
+}
+
+func newPlayerOn(t *testing.T, spec string, app *loadline.App) *player {
+	t.Helper()
 	decider, err := policy.New(spec, app)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &player{app: app, policy: decider, rng: rand.New(rand.NewPCG(1, 2)), now: start}
+	p := &player{app: app, policy: decider, rng: rand.New(rand.NewPCG(1, 2)), now: start, present: 10}
 	for _, s := range app.Services {
 		p.alloc = append(p.alloc, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
 	}
@@ -75,13 +93,16 @@ func (p *player) step(absent bool) loadline.Situation {
 		load := math.Exp(p.rng.NormFloat64())
 		so := loadline.ServiceObservation{}
 		sample := func(v float64) loadline.Sample {
-			if absent || p.rng.IntN(10) == 0 {
+			if absent || p.rng.IntN(p.present) == 0 {
 				return loadline.Sample{}
 			}
 			return loadline.Sample{Value: v, At: p.now}
 		}
 		so.Rate, so.CPU, so.Concurrency = sample(100*load), sample(load), sample(5*load)
 		so.Throttled, so.Memory, so.Restarts = sample(min(1, load/10)), sample(1<<28), sample(float64(p.nextID/50))
+		so.Errors, so.Queue = sample(load/100), sample(load)
+		so.Latency = loadline.Latency{Mean: sample(load / 50), P50: sample(load / 50), P90: sample(load / 20), P95: sample(load / 15),
+			P99: sample(load / 10)}
 		for range p.alloc[i].Replicas {
 			p.nextID++
 			pod := loadline.PodObservation{

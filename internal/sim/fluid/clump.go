@@ -37,15 +37,8 @@ func (e *Engine) setClumps() {
 		e.addClumps(k)
 	}
 	for i := range e.services {
-		s, sums := &e.services[i], &e.clumpSums[i]
-		next := alone
-		if sums.clumps > 0 && sums.visits > 1.1*sums.clumps {
-			n, n2 := sums.visits/sums.clumps, sums.squares/sums.clumps
-			cv := s.work.cpuCV
-			next = clump{n, math.Sqrt(max((n2+n*cv*cv)/(n*n)-1, 0))}.among(s.ready)
-		}
-		next, _, _ = next.rounded()
-		if next != s.clump {
+		s := &e.services[i]
+		if next := e.clumpSums[i].clump(s.work.cpuCV, s.ready); next != s.clump {
 			s.clump = next
 			for c := range s.cohorts {
 				s.cohorts[c].curve = e.curveFor(s, s.cohorts[c].limit, s.cohorts[c].quota)
@@ -71,18 +64,34 @@ func (e *Engine) addClumps(k int) {
 	rate, mine := e.kinds[k].rate, e.perRequest[k]
 	together := min(1, sim.QuotaPeriod.Seconds()/max(e.kinds[k].unhindered, 1e-9))
 	for i := range mine {
-		v := &mine[i]
-		if v.visits <= 0 {
-			continue
-		}
-		n := v.visits / min(v.reach, 1)
-		n = v.row + max(n-v.row, 0)*together
-		clumps := rate * v.visits / n
-		sums := &e.clumpSums[i]
-		sums.clumps += clumps
-		sums.visits += clumps * n
-		sums.squares += clumps * n * n
+		e.clumpSums[i].add(&mine[i], rate, together)
 	}
+}
+
+// add adds the visits of requests of one kind. together is how far visits that are no
+// repetitions stay together.
+func (c *clumpSum) add(v *visitCount, rate, together float64) {
+	if v.visits <= 0 {
+		return
+	}
+	n := v.visits / min(v.reach, 1)
+	n = v.row + max(n-v.row, 0)*together
+	clumps := rate * v.visits / n
+	c.clumps += clumps
+	c.visits += clumps * n
+	c.squares += clumps * n * n
+}
+
+// clump is the mean clump, of visits with a variation of their CPU time, that one of several
+// replicas gets.
+func (c *clumpSum) clump(cpuCV float64, replicas int) clump {
+	next := alone
+	if c.clumps > 0 && c.visits > 1.1*c.clumps {
+		n, n2 := c.visits/c.clumps, c.squares/c.clumps
+		next = clump{n, math.Sqrt(max((n2+n*cpuCV*cpuCV)/(n*n)-1, 0))}.among(replicas)
+	}
+	next, _, _ = next.rounded()
+	return next
 }
 
 // visitCount describes how requests of one kind visit one service.

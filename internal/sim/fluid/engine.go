@@ -11,7 +11,7 @@
 // start.go (start-ups that use CPU),
 // memory.go (memory limits that are too small), calls.go (calls as
 // callers measure them), read.go (exported metrics), program.go and service.go (the app laid
-// out flat).
+// out flat); steady.go (single services in their steady state, without an engine).
 //
 // Simplifications: replicas of a service that are alike share one state; parts of a request are
 // correlated only as far as latency.go says; failed visits are as slow as successful ones.

@@ -112,13 +112,13 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 	e.flushOwn(profile)
 	out := &e.own[profile]
 	if len(s.cohorts) == 1 {
-		e.cohortLatency(c, local, out)
+		c.latency(e.blend, local, out)
 	} else {
 		total := 0.0
 		for i := range s.cohorts {
 			c := &s.cohorts[i]
 			if w := c.out * float64(c.pods); w > faint {
-				e.cohortLatency(c, local, &e.spare[0])
+				c.latency(e.blend, local, &e.spare[0])
 				e.mixing.add(&e.spare[0], w)
 				total += w
 			}
@@ -142,9 +142,9 @@ func (e *Engine) ownLatency(s *service, local int, profile int32) bool {
 // NaN.
 const faint = 1e-100
 
-// cohortLatency is the own part of visits to one cohort: the surface at its utilisation, plus
-// the delay of an overload or of busy workers.
-func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
+// latency is the own part of visits to one cohort: the surface at its utilisation, plus the
+// delay of an overload or of busy workers.
+func (c *cohort) latency(blend *blender, local int, out *dist) {
 	o := &c.curve.own[local]
 	o.ownAt(c.load, out)
 	if c.spread > 0 {
@@ -159,12 +159,12 @@ func (e *Engine) cohortLatency(c *cohort, local int, out *dist) {
 	if c.risk >= 1e-3 && c.delay > 0 {
 		wait := exponential(c.delay / c.risk)
 		maybe(&wait, &wait, c.risk)
-		e.blend.sum(out, out, &wait)
+		blend.sum(out, out, &wait)
 	}
 	if c.odds >= 1e-3 && c.stall > 0 {
 		wait := exponential(c.stall / c.odds)
 		maybe(&wait, &wait, c.odds)
-		e.blend.sum(out, out, &wait)
+		blend.sum(out, out, &wait)
 	}
 	if c.extra == 0 && c.queue == 0 {
 		return

@@ -20,6 +20,12 @@ func TestContract(t *testing.T) {
 	}
 }
 
+func TestReasons(t *testing.T) {
+	for _, name := range rivals.Names() {
+		t.Run(string(name), func(t *testing.T) { policytest.Reasons(t, contractRival(t, name)) })
+	}
+}
+
 // contractRival is a file with a rival that does something, but has learned nothing.
 func contractRival(t *testing.T, name rivals.Name) string {
 	app := policytest.App()

@@ -1,4 +1,4 @@
-package decisionlog
+package outlook
 
 import (
 	"testing"
@@ -26,28 +26,42 @@ func desired(replicas int, request, limit float64) []loadline.Allocation {
 	return []loadline.Allocation{{Replicas: replicas, Size: loadline.Size{CPURequest: request, CPULimit: limit}}}
 }
 
+// users is what the twin expects at a load; false = nothing.
+func users(twin *Twin, perSecond []float64, at []loadline.Allocation) (loadline.Outlook, bool) {
+	var o loadline.Outlook
+	now := loadline.Observation{At: noon, Services: make([]loadline.ServiceObservation, 1)}
+	for _, r := range perSecond {
+		now.Kinds = append(now.Kinds, loadline.KindObservation{Rate: loadline.Sample{Value: r, At: noon}})
+	}
+	s := loadline.Situation{App: twin.App, Window: []loadline.Observation{now}, Allocation: at, InFlight: at}
+	twin.foreseeUsers(&o, loadline.Plan{}, s)
+	return o, len(o.Users) > 0
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 func TestMoreReplicasAreQuickerAndDearer(t *testing.T) {
 	twin := &Twin{App: app()}
-	few, ok := twin.Outlook([]float64{150}, desired(2, 1, 1))
-	many, also := twin.Outlook([]float64{150}, desired(5, 1, 1))
+	few, ok := users(twin, []float64{150}, desired(2, 1, 1))
+	many, also := users(twin, []float64{150}, desired(5, 1, 1))
 	if !ok || !also {
 		t.Fatal("no outlook")
 	}
-	if few.Latency <= many.Latency || few.OverSLO <= many.OverSLO || few.Cores >= many.Cores {
+	if few.Users[0].Latency <= many.Users[0].Latency || few.Users[0].OverSLO <= many.Users[0].OverSLO || few.Cores >= many.Cores {
 		t.Errorf("two replicas %+v, five %+v", few, many)
 	}
-	if float64(few.Cores) < 1.99 || float64(few.Cores) > 2.01 || few.Kind != "get" || few.Percentile != 99 {
+	if few.Cores < 1.99 || few.Cores > 2.01 {
 		t.Errorf("two replicas of one core each: %+v", few)
 	}
 	// A low request is not free: 150 requests/s of 10 ms use 1.5 cores.
-	if low, _ := twin.Outlook([]float64{150}, desired(5, 0.1, 1)); float64(low.Cores) < 1.4 || float64(low.Cores) > 1.6 {
+	if low, _ := users(twin, []float64{150}, desired(5, 0.1, 1)); low.Cores < 1.4 || low.Cores > 1.6 {
 		t.Errorf("%v cores, want the usage", low.Cores)
 	}
 }
 
 func TestOverloadBreaksTheSLO(t *testing.T) {
-	o, ok := (&Twin{App: app()}).Outlook([]float64{150}, desired(1, 1, 1))
-	if !ok || o.OverSLO < 2 || o.Failed < 0.05 {
+	o, ok := users(&Twin{App: app()}, []float64{150}, desired(1, 1, 1))
+	if !ok || o.Users[0].OverSLO < 2 || o.Failed < 0.05 {
 		t.Errorf("%+v, %v", o, ok)
 	}
 }
@@ -60,16 +74,16 @@ func TestWhatCannotBeForeseenIsNot(t *testing.T) {
 		"a kind too many":  {1, 1},
 		"an infinite load": {inf()},
 	} {
-		if o, ok := twin.Outlook(rates, desired(1, 1, 1)); ok {
+		if o, ok := users(twin, rates, desired(1, 1, 1)); ok {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
 	now := time.Unix(0, 0)
 	slow := &Twin{App: app(), Budget: time.Second, Now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
-	if o, ok := slow.Outlook([]float64{10}, desired(1, 1, 1)); ok {
+	if o, ok := users(slow, []float64{10}, desired(1, 1, 1)); ok {
 		t.Errorf("over its time: %+v", o)
 	}
-	if _, ok := (&Twin{App: app(), Budget: time.Hour, Now: time.Now}).Outlook([]float64{10}, desired(1, 1, 1)); !ok {
+	if _, ok := users(&Twin{App: app(), Budget: time.Hour, Now: time.Now}, []float64{10}, desired(1, 1, 1)); !ok {
 		t.Error("within its time: no answer")
 	}
 }
@@ -78,17 +92,8 @@ func inf() float64 { zero := 0.0; return 1 / zero }
 
 func TestTheApplicationIsLeftAlone(t *testing.T) {
 	a := app()
-	if _, ok := (&Twin{App: a}).Outlook([]float64{10}, desired(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 ||
+	if _, ok := users(&Twin{App: a}, []float64{10}, desired(7, 0.5, 0.5)); !ok || a.Services[0].Replicas != 1 ||
 		a.Services[0].Size.CPULimit != 1 {
 		t.Errorf("changed to %+v", a.Services[0])
-	}
-}
-
-func BenchmarkExpect(b *testing.B) {
-	twin, rates, at := &Twin{App: app()}, []float64{150}, desired(3, 1, 1)
-	for b.Loop() {
-		if _, ok := twin.Outlook(rates, at); !ok {
-			b.Fatal("no outlook")
-		}
 	}
 }

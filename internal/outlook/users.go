@@ -1,4 +1,4 @@
-package decisionlog
+package outlook
 
 import (
 	"math"
@@ -18,24 +18,36 @@ const (
 	outlookSpan   = time.Minute
 )
 
-// Twin predicts the outcome of an allocation in the fluid engine, if the load stays as it
-// is. It is for one goroutine.
-type Twin struct {
-	App *loadline.App
-	// Budget of time for one prediction, by the clock Now; 0 = unlimited. Beyond it there is no
-	// prediction, since decisions do not wait for it.
-	Budget time.Duration
-	Now    func() time.Time
+// foreseeUsers predicts the users' latencies with a plan in the fluid engine, if the load stays
+// as it is. All pods are taken to be ready: it predicts the state that the allocation leads to,
+// not the transition.
+func (t *Twin) foreseeUsers(o *loadline.Outlook, plan loadline.Plan, s loadline.Situation) {
+	t.prepare()
+	t.rate = t.rate[:0]
+	for i := range s.Now().Kinds {
+		rate := s.Now().Kinds[i].Rate
+		if !rate.Present() {
+			return // an unmeasured load is not zero
+		}
+		t.rate = append(t.rate, rate.Value)
+	}
+	t.desired = append(t.desired[:0], s.InFlight...)
+	for _, p := range plan.Services {
+		t.desired[p.Service] = t.desired[p.Service].With(p.Setting)
+	}
+	if m := t.settle(t.rate, t.desired); m != nil {
+		t.readUsers(o, m)
+	}
 }
 
-// Outlook is an Expect. All pods are taken to be ready: it predicts the state that the
-// allocation leads to, not the transition.
-func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (Outlook, bool) {
+// settle simulates a constant load on an allocation; nil = that cannot be done, or takes longer
+// than the budget.
+func (t *Twin) settle(perSecond []float64, desired []loadline.Allocation) *sim.Meter {
 	if len(perSecond) != len(t.App.Kinds) || len(desired) != len(t.App.Services) || !positive(perSecond) {
-		return Outlook{}, false
+		return nil
 	}
 	if fluid.Check(t.App) != nil {
-		return Outlook{}, false // its clients would be simulated as other ones
+		return nil // its clients would be simulated as other ones
 	}
 	late := func() bool { return false }
 	if t.Budget > 0 && t.Now != nil {
@@ -46,12 +58,12 @@ func (t *Twin) Outlook(perSecond []float64, desired []loadline.Allocation) (Outl
 	engine.Apply(brownouts(desired))
 	for at := outlookStep; at <= outlookWarmUp+outlookSpan; at += outlookStep {
 		if late() {
-			return Outlook{}, false
+			return nil
 		}
 		engine.AdvanceTo(at)
 	}
 	engine.Finish()
-	return outlook(t.App, engine.Meter())
+	return engine.Meter()
 }
 
 // positive reports whether there is a finite, positive load.
@@ -93,36 +105,33 @@ func (c constantLoad) Rate(kind int, _ time.Duration) (float64, time.Duration) {
 	return c[kind], sim.Never
 }
 
-// outlook takes the kind of request with the highest latency relative to its SLO. A kind
-// of which no request completes is worse than any latency.
-func outlook(app *loadline.App, m *sim.Meter) (Outlook, bool) {
-	o := Outlook{OverSLO: Number(-1)}
+// readUsers takes the latency of each kind of request. A kind of which no request completes is
+// worse than any latency.
+func (t *Twin) readUsers(o *loadline.Outlook, m *sim.Meter) {
+	o.Users = make([]loadline.UserOutlook, len(m.Kinds))
 	var ended, failed float64
 	for i := range m.Kinds {
-		k, slo := &m.Kinds[i], app.Kinds[i].SLO
+		k, slo, user := &m.Kinds[i], t.App.Kinds[i].SLO, &o.Users[i]
+		user.OverSLO = math.NaN()
 		if !(k.Ended > 0) || slo.Latency <= 0 {
 			continue
 		}
 		ended += k.Ended
 		failed += max(k.Ended-k.Latency.Count(), 0)
-		latency, over := time.Duration(0), math.Inf(1)
+		user.OverSLO = math.Inf(1)
 		if k.Latency.Count() > 0 {
 			ns := k.Latency.Quantile(slo.Percentile / 100)
-			latency, over = time.Duration(ns), ns/float64(slo.Latency)
-		}
-		if over > float64(o.OverSLO) {
-			o.Kind, o.Percentile, o.Latency, o.OverSLO = app.Kinds[i].Name, Number(slo.Percentile),
-				Seconds(latency), Number(over)
+			user.Latency, user.OverSLO = time.Duration(ns), ns/float64(slo.Latency)
 		}
 	}
 	if ended == 0 {
-		return Outlook{}, false
+		o.Users = nil
+		return
 	}
 	if failed > 1e-9*ended {
-		o.Failed = Number(failed / ended)
+		o.Failed = failed / ended
 	}
 	for i := range m.Services {
-		o.Cores += Number(m.Services[i].CoreSeconds / (outlookWarmUp + outlookSpan).Seconds())
+		o.Cores += m.Services[i].CoreSeconds / (outlookWarmUp + outlookSpan).Seconds()
 	}
-	return o, true
 }
