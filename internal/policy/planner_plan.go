@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -113,17 +114,30 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	if !calm {
 		return
 	}
-	request, worth := of.size.request(now, service, &of.demand.cpu, p.cfg.utilisation, in.Size.CPURequest, seen.ReadyPods(), load)
+	request, worth := of.size.request(now, service, &of.demand.cpu, p.cfg.utilisation, in.Size, seen.ReadyPods(), load)
 	if !worth {
 		return
 	}
 	to.Setting.CPURequest = loadline.Some(request)
+	if larger := request / in.Size.CPURequest; larger > 1 { // fewer pods hold as many requests in memory
+		to.Setting.MemoryRequest, to.Setting.MemoryLimit = moreMemory(in.Size.MemoryRequest, larger), moreMemory(in.Size.MemoryLimit, larger)
+	}
 	p.text = append(p.text, "; CPU request "...)
 	p.text = appendMillis(p.text, in.Size.CPURequest)
 	p.text = append(p.text, " -> "...)
 	p.text = appendMillis(p.text, request)
-	p.text = append(p.text, ": idle pods use "...)
-	p.text = append(appendMillis(p.text, of.demand.cpu.idle), " each"...)
+	p.text = append(p.text, ": cheapest for "...)
+	p.text = appendMillis(p.text, of.size.demand)
+	p.text = append(p.text, " of demand, with idle CPU of "...)
+	p.text = append(appendMillis(p.text, of.demand.cpu.idle), " per pod"...)
+}
+
+// moreMemory in whole MiB; none stays none.
+func moreMemory(bytes int64, factor float64) loadline.Opt[int64] {
+	if bytes <= 0 {
+		return loadline.Opt[int64]{}
+	}
+	return loadline.Some(int64(math.Ceil(float64(bytes)*factor/(1<<20))) << 20)
 }
 
 // appendReason is the arithmetic in the user's terms: "forecast 420 req/s in 60 s (now 380),

@@ -444,21 +444,29 @@ func TestPlannerDoesNotScaleDownOnMissingData(t *testing.T) {
 
 func TestPlannerSizesPodsForTheirIdleCPU(t *testing.T) {
 	r := newShopRun(t, "planner:feedback=off,forecast=off", 1)
-	r.alloc[0].Size.CPURequest = 0.05
+	r.alloc[0].Size.CPURequest, r.alloc[0].Size.MemoryLimit = 0.05, 100<<20
 	resized := 0
-	for range 240 {
+	for range 480 {
 		for _, sp := range r.step(t, 400).Services {
 			if sp.Setting.CPURequest.Set {
 				resized++
 			}
 		}
 	}
-	// sqrt(2 * 0.01 * 400 * 0.005) / 0.9 = 0.22 cores
-	if got := r.alloc[0].Size.CPURequest; math.Abs(got-0.23) > 0.02 {
-		t.Errorf("request %.3f, want about 0.23", got)
+	// Pods have 0.9 of their request less 0.01 cores for 2 cores of demand, and half of one is spare.
+	cost := func(request float64) float64 { return (2/(request*0.9-0.01) + 0.5) * request }
+	least := math.Inf(1)
+	for request := 0.02; request < 0.5; request += 0.01 {
+		least = min(least, cost(request))
 	}
-	if resized > 2 {
-		t.Errorf("%d resizes within an hour of constant load", resized)
+	if got := r.alloc[0].Size.CPURequest; cost(got) > 1.05*least || cost(0.05) < 1.05*least {
+		t.Errorf("request %.3f costs %.2f cores, want at most 5 %% more than %.2f", got, cost(got), least)
+	}
+	if got, want := r.alloc[0].Size.MemoryLimit>>20, int64(100*r.alloc[0].Size.CPURequest/0.05); math.Abs(float64(got-want)) > 8 {
+		t.Errorf("memory limit %d MiB with %v cores, was 100 MiB with 0.05", got, r.alloc[0].Size.CPURequest)
+	}
+	if resized > 8 {
+		t.Errorf("%d resizes within two hours of constant load, at most every 15 minutes", resized)
 	}
 	if got, want := r.alloc[0].Replicas, whole(2/(r.alloc[0].Size.CPURequest*0.9-0.01)); math.Abs(float64(got-want)) > 1 {
 		t.Errorf("%d replicas of that size, want %d", got, want)
