@@ -19,8 +19,9 @@ type cpuModel struct {
 }
 
 const (
-	// cpuDoubt is the initial uncertainty of a figure of the application's model, relative to it.
-	cpuDoubt = 0.5
+	// cpuDoubt is the initial uncertainty of a figure of the application's model, relative to it;
+	// idle CPU is uncertain by at least idleDoubt, in cores.
+	cpuDoubt, idleDoubt = 0.5, 0.005
 	// cpuDrift is by how much a figure may change from one sample to the next, relative to it: with
 	// the noise below half of a change is learned within 20 samples.
 	cpuDrift = 0.01
@@ -36,7 +37,7 @@ func (m *cpuModel) begin(idle, cost float64) {
 	*m = cpuModel{idle: idle, cost: cost, known: cost > 0}
 	m.ii, m.cc = square(unknownIdle), square(unknownCost)
 	if cost > 0 {
-		m.ii, m.cc = square(cpuDoubt*idle), square(cpuDoubt*cost)
+		m.ii, m.cc = square(max(cpuDoubt*idle, idleDoubt)), square(cpuDoubt*cost)
 	}
 }
 
