@@ -32,6 +32,23 @@ type Setting struct {
 // Empty reports whether the setting changes nothing.
 func (s Setting) Empty() bool { return s == Setting{} }
 
+// With returns the setting with what another one sets besides or instead.
+func (s Setting) With(other Setting) Setting {
+	override(&s.Replicas, other.Replicas)
+	override(&s.CPURequest, other.CPURequest)
+	override(&s.CPULimit, other.CPULimit)
+	override(&s.MemoryRequest, other.MemoryRequest)
+	override(&s.MemoryLimit, other.MemoryLimit)
+	override(&s.Brownout, other.Brownout)
+	return s
+}
+
+func override[T any](o *Opt[T], by Opt[T]) {
+	if by.Set {
+		*o = by
+	}
+}
+
 // Proposal is what a policy proposes, for all or some services and axes.
 type Proposal struct {
 	Services []ServiceProposal

@@ -94,8 +94,7 @@ func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
 			continue
 		}
 		m := &merged.Services[i]
-		sp.Setting.Replicas = m.Setting.Replicas
-		m.Setting = sp.Setting
+		m.Setting = m.Setting.With(sp.Setting)
 		m.Reason += "; " + sp.Reason
 	}
 	return merged

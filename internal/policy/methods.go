@@ -71,7 +71,7 @@ type Method struct {
 var registered = slices.Concat(
 	[]Method{
 		staticMethod, hpaMethod, kedaMethod, phpaMethod, sreMethod, kpaMethod, vpaMethod, hpaVPAMethod, ursaMethod, autothrottleMethod,
-		modelMethod, drpcMethod, branchingMethod, msarsMethod, oracleMethod,
+		plannerMethod, modelMethod, drpcMethod, branchingMethod, msarsMethod, oracleMethod,
 	},
 	dqnMethods(),
 )

@@ -68,6 +68,11 @@ var (
 		{Key: "utilisation", Coarse: []float64{15, 30, 45, 60, 75, 90}, Step: 2},
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 60, 180, 300}, Step: 15},
 	}
+	plannerSearch = []Dimension{
+		{Key: "utilisation", Coarse: []float64{60, 75, 85, 100, 120}, Step: 2.5},
+		{Key: "quantile", Coarse: []float64{0.7, 0.9, 0.99}, Step: 0.01},
+		{Key: "down-window", Unit: "s", Coarse: []float64{60, 300}, Step: 15},
+	}
 	autothrottleSearch = []Dimension{
 		{Key: "busy-target", Coarse: []float64{0, 0.04, 0.1, 0.2, 0.3}, Only: throttleTargets},
 		{Key: "quiet-target", Coarse: []float64{0, 0.04, 0.1, 0.2, 0.3}, Only: throttleTargets},

@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// Planner is a model of the application that is learned as it runs: how much CPU a visit costs
+// each service, how many visits a request of users causes, how long pods take to be ready, and
+// how the load grows. It forecasts users' requests over the time until new pods are ready, as a
+// quantile, and gives every service of the call graph the replicas for that load at once, before
+// the visits arrive.
+//
+//	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
+//
+// Its parts are in files of their own: planner_demand.go (CPU, visits), planner_forecast.go (the
+// load), planner_lead.go (how far ahead), planner_feedback.go (the margin, and what limits a
+// service), planner_size.go (requests), planner_plan.go (replicas). docs/planner.md has the
+// equations and where every constant comes from.
+type Planner struct {
+	cfg      plannerConfig
+	needs    loadline.Needs
+	load     *analogs
+	services []plannedService
+	text     []byte // of a reason
+}
+
+type plannerConfig struct {
+	utilisation float64
+	lead        time.Duration // 0 = as learned
+	downWindow  time.Duration
+	// Parts that can be switched off.
+	forecast, frontDoor, vertical, feedback bool
+}
+
+// plannedService is what is known of one service.
+type plannedService struct {
+	demand serviceDemand
+	starts startTimes
+	margin margin
+	size   sizing
+	wants  []stamped
+}
+
+var plannerMethod = Method{
+	Name: "planner",
+	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that a quantile forecast expects until new " +
+		"pods are ready",
+	Search:  plannerSearch,
+	Options: plannerOptions,
+	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
+		return aroundRule(app, v, newPlanner(app, v))
+	},
+}
+
+func plannerOptions(*loadline.App) []Option {
+	options := slices.Concat([]Option{
+		{"quantile", "0.9", "of the load within the lead time that there is capacity for", Number(0.5, 0.999)},
+		{"utilisation", "90", "of the CPU requests at that load, %", Number(10, 200)},
+		{"lead", "auto", "until new pods are ready: auto = as learned from their starts", autoOr(Span(time.Second, 16*time.Minute))},
+		{"down-window", "240s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
+		{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
+		{"forecast", "on", "off: plan for the load now", OneOf("on", "off")},
+		{"front-door", "on", "off: plan each service by its own visits, not by users' requests", OneOf("on", "off")},
+		{"vertical", "on", "off: leave CPU requests as they are", OneOf("on", "off")},
+		{"feedback", "on", "off: no margin by how the SLO is attained", OneOf("on", "off")},
+	}, setupOptions())
+	for i := range options {
+		if options[i].Key == "limits" {
+			options[i].Default = "lifted"
+		}
+	}
+	return options
+}
+
+// autoOr accepts "auto", or what the check does.
+func autoOr(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "auto" {
+			return nil
+		}
+		return check(s)
+	}
+}
+
+func newPlanner(app *loadline.App, v Values) *Planner {
+	p := &Planner{
+		cfg: plannerConfig{
+			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
+			forecast: v["forecast"] == "on", frontDoor: v["front-door"] == "on", vertical: v["vertical"] == "on", feedback: v["feedback"] == "on",
+		},
+		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
+		load:     newAnalogs(v.Float("quantile")),
+		services: make([]plannedService, len(app.Services)),
+	}
+	if v["lead"] != "auto" {
+		p.cfg.lead = v.Span("lead")
+	}
+	if v["request"] != "keep" {
+		p.cfg.vertical = false // requests are given
+	}
+	for i, cost := range costPerVisit(app) {
+		p.services[i].demand.cpu.begin(app.Services[i].IdleCPU, cost)
+	}
+	return p
+}
+
+// Name of the policy.
+func (*Planner) Name() string { return "planner" }
+
+// Needs the rates of users' requests and of visits, and CPU.
+func (p *Planner) Needs() loadline.Needs { return p.needs }
+
+// Decide learns from the observation and plans all services. Without the rate of users' requests
+// there is no decision; a service without figures of its own is left as it is.
+func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, error) {
+	o := s.Now()
+	front, ok := reliable(userRate(o.Kinds))
+	if !ok {
+		return loadline.Proposal{}, fmt.Errorf("%w: the rate of users' requests was not measured", loadline.ErrNoData)
+	}
+	p.load.learn(now, front)
+	users := attained(s.App, o)
+	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
+	for i := range p.services {
+		seen := &o.Services[i]
+		p.services[i].demand.learn(now, seen, front, p.needs.Window.Seconds(), users.burning())
+		p.services[i].starts.learn(now, seen.Pods)
+		if sp, ok := p.plan(now, s, i, front, users); ok {
+			proposal.Services = append(proposal.Services, sp)
+		}
+	}
+	if len(proposal.Services) == 0 && len(p.services) > 0 {
+		return loadline.Proposal{}, fmt.Errorf("%w: no service has rates and CPU to learn from", loadline.ErrNoData)
+	}
+	return proposal, nil
+}
+
+// leadOf a service: until the next decision, with the age of its metrics, and a pod's start.
+func (p *Planner) leadOf(now time.Time, i int, pods []loadline.PodObservation) time.Duration {
+	if p.cfg.lead > 0 {
+		return p.cfg.lead
+	}
+	return p.needs.Period + p.needs.Delay + p.needs.Window/2 + p.services[i].starts.quantile(now, pods)
+}
+
+// aheadOf is the load to plan for: the rate of users' requests, and of visits to a service.
+func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration) (requests, visits float64, ok bool) {
+	requests = front
+	if p.cfg.forecast {
+		requests = max(p.load.ahead(lead), front)
+	}
+	if p.cfg.frontDoor {
+		ratio, known := p.services[i].demand.visits.of()
+		return requests, requests * ratio, known
+	}
+	visits, ok = reliable(own)
+	if front > 0 {
+		visits *= requests / front
+	}
+	return requests, visits, ok
+}
+
+// sizeOf a service's pods: the mean CPU request of those that are ready, since a resize reaches
+// them one after the other; of the allocation without any.
+func sizeOf(in loadline.Allocation, pods []loadline.PodObservation) float64 {
+	sum, n := 0.0, 0
+	for i := range pods {
+		if pods[i].Phase == loadline.PodReady && pods[i].Size.CPURequest > 0 {
+			sum += pods[i].Size.CPURequest
+			n++
+		}
+	}
+	switch {
+	case n > 0:
+		return sum / float64(n)
+	case in.Size.CPURequest > 0:
+		return in.Size.CPURequest
+	}
+	return in.Size.CPULimit
+}
+
+// whole replicas of a quotient, without those of rounding errors.
+func whole(x float64) int { return int(math.Ceil(min(x, 1<<30) - 1e-9)) }

@@ -1,0 +1,238 @@
+package policy
+
+import (
+	"math"
+	"time"
+)
+
+// analogs forecasts the largest load within a lead time as a quantile, from what followed similar
+// moments: those with about the same load and the same trend, preferably at the same time of the
+// day and the week (the method of analogs, Lorenz 1969). The quantile is corrected by its own
+// misses (adaptive conformal inference, Gibbs and Candès 2021).
+//
+// Loads are on the scale log(1 + requests/s): differences are ratios, and an idle application is
+// no special case.
+type analogs struct {
+	quantile float64 // as asked for
+	inForce  float64 // as corrected by the misses
+	recent   []loadAt
+	past     []analog // a ring once it is full
+	oldest   int
+	expected [len(leads)]float64 // growth within each of the leads; NaN = not calculated yet
+	weights  [growthBins]float64 // of growth, by similarity of the moments
+}
+
+type loadAt struct {
+	at    time.Time
+	level float64
+}
+
+// analog is one moment of the past and what followed.
+type analog struct {
+	at           int64 // Unix time in nanoseconds
+	level, trend float32
+	growth       [len(leads)]float32 // of the level, at most, within each of the leads
+	promised     float32             // growth within conformalLead, as it was forecast
+	checked      int8                // leads that have passed
+	cut          bool                // the loads after it were not all seen: its further leads are unknown
+}
+
+// leads are the lead times for which growth is kept; others are rounded up.
+var leads = [...]time.Duration{
+	15 * time.Second, 30 * time.Second, 45 * time.Second, time.Minute, 75 * time.Second, 90 * time.Second,
+	2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute,
+}
+
+const (
+	// analogEvery is the time between kept moments. Closer ones are nearly the same.
+	analogEvery = time.Minute
+	// mostAnalogs are those of a week.
+	mostAnalogs = 7 * 24 * 60
+	// longestGap between loads; after a longer one it is unknown what followed.
+	longestGap = 2 * time.Minute
+	// trendOver is the time over which the trend is taken.
+	trendOver = time.Minute
+	// similar is the difference of levels and trends from which moments have no weight: 30 % of the
+	// load. Within it the weight falls with the square of the difference (Epanechnikov's kernel).
+	similar = 0.3
+	// sameHour is within which difference of the time of day a moment has sameDayWeight times the
+	// weight, and sameWeekWeight times on the same weekday.
+	sameHour                      = 30 * time.Minute
+	sameDayWeight, sameWeekWeight = 2, 4
+	// Growth is kept in bins of 2 %, up to a factor of 55.
+	growthBin, growthBins = 0.02, 200
+	// conformalStep is the step of the correction; the paper uses 0.005 to 0.05.
+	conformalStep = 0.02
+	// mostQuantile that the correction reaches.
+	mostQuantile = 0.999
+)
+
+// growthPrior is what is assumed before similar moments were seen: the load varies by some per
+// cent, and what it has gained over trendOver it gains again not at all, in part or in full. The
+// weights sum to 2 moments.
+var growthPrior = [...]struct{ noise, rise, weight float64 }{
+	{0, 0, 0.6}, {0.05, 0.25, 0.8}, {0.1, 0.5, 0.5}, {0.25, 1, 0.1},
+}
+
+func newAnalogs(quantile float64) *analogs {
+	return &analogs{quantile: quantile, inForce: quantile}
+}
+
+// learn adds the load now, and what it tells of the moments before. Of two loads of one instant
+// the first counts.
+func (a *analogs) learn(now time.Time, load float64) {
+	if n := len(a.recent); n > 0 && !now.After(a.recent[n-1].at) {
+		return
+	}
+	level := math.Log1p(load)
+	gap := len(a.recent) > 0 && now.Sub(a.recent[len(a.recent)-1].at) > longestGap
+	for i := len(a.past) - 1; i >= 0; i-- {
+		moment := &a.past[(a.oldest+i)%len(a.past)]
+		if moment.cut || int(moment.checked) == len(leads) {
+			break
+		}
+		if moment.cut = gap; !gap {
+			a.follow(moment, now, level)
+		}
+	}
+	old := 0
+	for old < len(a.recent) && now.Sub(a.recent[old].at) > 2*trendOver {
+		old++
+	}
+	a.recent = append(append(a.recent[:0], a.recent[old:]...), loadAt{now, level})
+	for l := range a.expected {
+		a.expected[l] = math.NaN()
+	}
+	if n := len(a.past); n == 0 || now.UnixNano()-a.past[(a.oldest+n-1)%n].at >= int64(analogEvery) {
+		a.keep(now)
+	}
+}
+
+// follow adds a later level to a moment.
+func (a *analogs) follow(m *analog, now time.Time, level float64) {
+	age := time.Duration(now.UnixNano() - m.at)
+	for l := int(m.checked); l < len(leads); l++ {
+		if age <= leads[l] {
+			m.growth[l] = max(m.growth[l], float32(level)-m.level)
+		}
+	}
+	for int(m.checked) < len(leads) && age >= leads[m.checked] {
+		if leads[m.checked] == conformalLead {
+			a.correct(m.growth[m.checked] > m.promised)
+		}
+		m.checked++
+	}
+}
+
+// conformalLead is the lead whose misses correct the quantile of all.
+const conformalLead = time.Minute
+
+// correct the quantile in force by whether the load exceeded the forecast. It stays within as far
+// below the quantile asked for as that is below 1.
+func (a *analogs) correct(missed bool) {
+	miss := 0.0
+	if missed {
+		miss = 1
+	}
+	a.inForce += conformalStep * (miss - (1 - a.quantile))
+	a.inForce = min(max(a.inForce, 2*a.quantile-1), mostQuantile)
+}
+
+// keep the present as a moment.
+func (a *analogs) keep(now time.Time) {
+	level, trend := a.state()
+	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(a.growth(leadIndex(conformalLead)))}
+	if len(a.past) < mostAnalogs {
+		a.past = append(a.past, m)
+		return
+	}
+	a.past[a.oldest] = m
+	a.oldest = (a.oldest + 1) % len(a.past)
+}
+
+// state is the level now and its change over the last trendOver.
+func (a *analogs) state() (level, trend float64) {
+	last := a.recent[len(a.recent)-1]
+	for _, r := range a.recent {
+		if last.at.Sub(r.at) <= trendOver {
+			return last.level, last.level - r.level
+		}
+	}
+	return last.level, 0
+}
+
+// weigh the growth of all moments within one of the leads by their similarity to the present.
+func (a *analogs) weigh(lead int) (total float64) {
+	a.weights = [growthBins]float64{}
+	level, trend := a.state()
+	gained := max(1-math.Exp(-trend), 0) // relative to the load
+	for _, p := range growthPrior {
+		total += a.count(p.noise+math.Log1p(p.rise*gained), p.weight)
+	}
+	now := a.recent[len(a.recent)-1].at.UnixNano()
+	for i := range a.past {
+		m := &a.past[i]
+		if int(m.checked) <= lead {
+			continue
+		}
+		if far := square((float64(m.level)-level)/similar) + square((float64(m.trend)-trend)/similar); far < 1 {
+			total += a.count(float64(m.growth[lead]), (1-far)*seasonWeight(time.Duration(now-m.at)))
+		}
+	}
+	return total
+}
+
+func (a *analogs) count(growth, weight float64) float64 {
+	a.weights[min(int(growth/growthBin), growthBins-1)] += weight
+	return weight
+}
+
+// seasonWeight of a moment of some age, by its time of the day and of the week.
+func seasonWeight(age time.Duration) float64 {
+	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
+	near := func(period time.Duration) bool {
+		past := age % period
+		return age > period/2 && min(past, period-past) <= sameHour
+	}
+	switch {
+	case near(week):
+		return sameWeekWeight
+	case near(day):
+		return sameDayWeight
+	}
+	return 1
+}
+
+// growth of the level that is not exceeded within one of the leads, with the probability in force.
+func (a *analogs) growth(lead int) float64 {
+	if !math.IsNaN(a.expected[lead]) {
+		return a.expected[lead]
+	}
+	total, sum, bin := a.weigh(lead), 0.0, 0
+	for ; bin < growthBins-1; bin++ {
+		if sum += a.weights[bin]; sum >= a.inForce*total-1e-9 {
+			break
+		}
+	}
+	a.expected[lead] = float64(bin+1) * growthBin
+	if bin == 0 { // mostly loads that did not grow
+		a.expected[lead] = 0
+	}
+	return a.expected[lead]
+}
+
+// ahead is the load that is not exceeded within a lead time, with the probability in force.
+func (a *analogs) ahead(lead time.Duration) float64 {
+	level, _ := a.state()
+	return math.Expm1(level + a.growth(leadIndex(lead)))
+}
+
+// leadIndex of the shortest of the leads that is not shorter.
+func leadIndex(lead time.Duration) int {
+	for l := range leads {
+		if leads[l] >= lead {
+			return l
+		}
+	}
+	return len(leads) - 1
+}

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/loadline/loadline"
+)
+
+// growthSeries is a generated load: a slow wave with correlated noise and random bursts.
+func growthSeries(seed uint64, n int) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	series, noise, burst := make([]float64, n), 0.0, 0
+	for i := range series {
+		noise = 0.8*noise + 0.05*rng.NormFloat64()
+		if burst--; burst < -20 && rng.IntN(40) == 0 {
+			burst = 6
+		}
+		series[i] = (100 + 40*math.Sin(float64(i)/200)) * math.Exp(noise)
+		if burst > 0 {
+			series[i] *= 2.5
+		}
+	}
+	return series
+}
+
+func TestForecastCoversItsQuantileOnHeldOutSeries(t *testing.T) {
+	for _, quantile := range []float64{0.8, 0.9, 0.95} {
+		covered, all, excess := 0, 0, 0.0
+		for seed := range uint64(4) {
+			series := growthSeries(seed, 3000)
+			a := newAnalogs(quantile)
+			for i, load := range series[:len(series)-4] {
+				a.learn(plannerStart.Add(time.Duration(i)*15*time.Second), load)
+				if i < 1000 {
+					continue
+				}
+				most := load
+				for _, later := range series[i+1 : i+5] {
+					most = max(most, later)
+				}
+				promised := a.ahead(time.Minute)
+				all++
+				if most <= promised {
+					covered++
+				}
+				excess += promised / most
+			}
+		}
+		if got := float64(covered) / float64(all); math.Abs(got-quantile) > 0.04 {
+			t.Errorf("quantile %v: %.3f of the loads within a minute were below it", quantile, got)
+		}
+		if mean := excess / float64(all); mean > 2.1 {
+			t.Errorf("quantile %v: forecasts are %.2f times what came", quantile, mean)
+		}
+	}
+}
+
+func TestForecastExpectsJumpsOnlyFromTheLevelTheyCameFrom(t *testing.T) {
+	a := newAnalogs(0.9)
+	at := plannerStart
+	step := func(load float64, n int) {
+		for range n {
+			at = at.Add(15 * time.Second)
+			a.learn(at, load)
+		}
+	}
+	for range 10 {
+		step(120, 24)
+		step(400, 8)
+	}
+	if got := a.ahead(time.Minute); got > 460 {
+		t.Errorf("%.0f expected at the height of a burst of 400", got)
+	}
+	step(120, 8)
+	if got := a.ahead(75 * time.Second); got < 390 || got > 460 {
+		t.Errorf("%.0f expected between bursts of 400", got)
+	}
+}
+
+func TestForecastForgetsWhatItDidNotSee(t *testing.T) {
+	a := newAnalogs(0.9)
+	at := plannerStart
+	for range 20 {
+		at = at.Add(15 * time.Second)
+		a.learn(at, 100)
+	}
+	a.learn(at.Add(time.Hour), 1000)
+	for i := range a.past {
+		if g := a.past[i].growth[leadIndex(16*time.Minute)]; g > 0 {
+			t.Fatalf("a load after a gap of an hour counts as growth by %.1f", g)
+		}
+	}
+}
+
+func TestSeasonWeighsTheSameHour(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration
+		want float64
+	}{
+		{time.Minute, 1}, {6 * time.Hour, 1}, {24 * time.Hour, 2}, {48*time.Hour - 20*time.Minute, 2}, {36 * time.Hour, 1},
+		{7 * 24 * time.Hour, 4}, {7*24*time.Hour + 29*time.Minute, 4}, {6 * 24 * time.Hour, 2},
+	} {
+		if got := seasonWeight(c.age); got != c.want {
+			t.Errorf("a moment %v ago weighs %v, want %v", c.age, got, c.want)
+		}
+	}
+}
+
+func TestLeadIsLearnedFromStarts(t *testing.T) {
+	var starts startTimes
+	at := plannerStart
+	starts.learn(at, nil)
+	if got := starts.quantile(at, nil); got < 45*time.Second || got > 60*time.Second {
+		t.Fatalf("%v before any start was seen", got)
+	}
+	started := func(n int, took time.Duration) {
+		for range n {
+			at = at.Add(time.Minute)
+			ready := at.Add(-time.Second)
+			starts.learn(at, []loadline.PodObservation{{Phase: loadline.PodReady, Created: ready.Add(-took), Ready: ready}})
+		}
+	}
+	started(40, 4*time.Second)
+	if got := starts.quantile(at, nil); got > 6*time.Second {
+		t.Errorf("%v after 40 starts of 4 s", got)
+	}
+	waiting := []loadline.PodObservation{{Phase: loadline.PodPending, Created: at.Add(-70 * time.Second)}}
+	if got := starts.quantile(at, waiting); got != 70*time.Second {
+		t.Errorf("%v while a pod has been pending for 70 s", got)
+	}
+	started(60, 90*time.Second)
+	if got := starts.quantile(at, nil); got < 90*time.Second || got > 100*time.Second {
+		t.Errorf("%v after 60 starts of 90 s", got)
+	}
+}
