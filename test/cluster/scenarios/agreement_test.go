@@ -29,12 +29,12 @@ import (
 const (
 	// today scales the shop in its past.
 	today = "hpa:target=70"
-	// stretch is how long judged and real figures are compared, and lead the time before it, which
-	// counts for the cost only.
-	stretch = 15 * time.Minute
+	// stretch is what the evaluation judges at once, and lead the time before it, which counts for
+	// cost and changes, but not for the SLO. Together they are a quarter of an hour.
+	stretch = 13 * time.Minute
 	lead    = stretch / 6
-	// ahead is how long the shop runs before, so that Prometheus knows it.
-	ahead = 2 * time.Minute
+	// ahead is how long the shop runs before, so that Prometheus has rates of it.
+	ahead = 90 * time.Second
 )
 
 // figures of a deployment over a stretch with its lead.
@@ -79,14 +79,15 @@ func TestJudgedIsWhatRuns(t *testing.T) {
 		s.app.Services[i].Replicas = judged.start[i]
 	}
 	c.Deploy(t, s.ns, s.app)
+	s.promote(t, dir, run)
+	manifest := s.manifest(t, run, judged)
+	p := s.run(t, cluster.ProductOptions{Dir: dir})
 	s.player = c.Play(t, cluster.PlayerOptions{App: s.app, Namespace: s.ns, Seed: 1, Requests: delayed{judged.load, ahead}})
 	s.prom.SetJobs(t, s.player.Jobs())
-	s.deploy(t, dir, run)
-	p := s.run(t, cluster.ProductOptions{Dir: dir})
 	at := func(since time.Duration) { time.Sleep(time.Until(s.player.Began().Add(ahead + since))) }
 	at(0)
 	coresBefore, bytesBefore := s.player.Cost()
-	s.c.ApplyYAML(t, s.ns, s.manifest(t, run, judged))
+	s.c.ApplyYAML(t, s.ns, manifest)
 	at(lead)
 	var real figures
 	real.over = s.over(t, func() { at(lead + stretch) })
@@ -207,12 +208,12 @@ func (s *fixture) judge(t *testing.T, dir, run string) judgement {
 		sim.Time(3*24*time.Hour).Format(time.RFC3339), "--since", "3d", "--step", "1m", "-o", past)
 	loadlineCommand(t, "train", "--history", past, "--name", s.app.Name, "--objective", "99% < 250ms", "--methods", "loadline-dqn",
 		"-o", run)
-	evaluate(t, run, "--seeds", "5", "--stretch", stretch.String())
+	evaluate(t, run, "--seeds", "5", "--stretch", stretch.String(), "--baseline", "hpa")
 	return s.readJudgement(t, run)
 }
 
 // leastChanges of a stretch on which judged and real figures are compared.
-const leastChanges = 8
+const leastChanges = 5
 
 // readJudgement takes the stretch on which the runs of the candidate differ least in the number of
 // changes: there is one real run, which is comparable only where chance does not decide.
@@ -282,8 +283,8 @@ func (s *fixture) readRuns(t *testing.T, dir string, row *bench.Row) judgement {
 	return j
 }
 
-// deploy promotes the candidate and makes its twin available, as `loadline promote` says.
-func (s *fixture) deploy(t *testing.T, dir, run string) {
+// promote the candidate, and make its twin available to the controller.
+func (s *fixture) promote(t *testing.T, dir, run string) {
 	t.Helper()
 	loadlineCommand(t, "promote", run, "--force", "--registry", filepath.Join(dir, "models", "registry"))
 	twin, err := os.ReadFile(filepath.Join(run, pipeline.TwinFile))
