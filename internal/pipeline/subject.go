@@ -34,6 +34,9 @@ type Subject struct {
 	// Guessed are figures without which nothing can be concluded; each entry names one and what to
 	// measure.
 	Guessed []string
+	// Replaced are services whose training part shows a release that is gone; each entry says what
+	// changed and when.
+	Replaced []string
 }
 
 // selectionShare is the part of a history between training and test, given the share of the

@@ -75,8 +75,8 @@ func TestJudgedIsWhatRuns(t *testing.T) {
 	s.prom = c.Prometheus(t, cluster.PrometheusOptions{Scrape: 15 * time.Second, Past: s.past(t, dir)})
 	judged := s.judge(t, dir, run)
 
-	for i := range s.app.Services {
-		s.app.Services[i].Replicas = judged.start[i]
+	for name, replicas := range judged.start {
+		s.app.Services[s.app.ServiceIndex(name)].Replicas = replicas
 	}
 	c.Deploy(t, s.ns, s.app)
 	s.promote(t, dir, run)
@@ -196,7 +196,7 @@ type judgement struct {
 	runs                int
 	candidate, fallback string
 	axes                []string
-	start               []int // replicas by service
+	start               map[string]int // replicas by service
 	load                sim.Arrivals
 }
 
@@ -240,7 +240,7 @@ func (s *fixture) readJudgement(t *testing.T, run string) judgement {
 		if i < 0 || on.To.Sub(on.From) != lead+stretch { // longer: several that overlap
 			continue
 		}
-		j := s.readRuns(t, filepath.Join(run, pipeline.BenchDir), &results.Rows[i])
+		j := s.readRuns(t, folder, &results.Rows[i])
 		t.Logf("%s on %s: %s, spread %.2f", j.candidate, j.stretch, j.figures, j.spread)
 		if j.changes < leastChanges || best.runs > 0 && j.spread >= best.spread {
 			continue
@@ -262,21 +262,21 @@ func (s *fixture) readJudgement(t *testing.T, run string) judgement {
 }
 
 // readRuns of one stretch.
-func (s *fixture) readRuns(t *testing.T, dir string, row *bench.Row) judgement {
+func (s *fixture) readRuns(t *testing.T, folder *pipeline.Folder, row *bench.Row) judgement {
 	t.Helper()
-	j := judgement{stretch: row.Case.Workload, runs: len(row.Runs), candidate: row.Case.Label, fallback: row.Case.Guard}
+	j := judgement{stretch: row.Case.Workload, runs: len(row.Runs), candidate: row.Case.Label, fallback: row.Case.Guard,
+		start: map[string]int{}}
 	share, squares := 1/float64(len(row.Runs)), 0.0
 	for _, key := range row.Runs {
-		r, err := bench.ReadRecord(dir, key)
+		r, err := bench.ReadRecord(filepath.Join(folder.Dir, pipeline.BenchDir), key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		changes := float64(r.ReplicaChanges)
 		j.figures = j.plus(figures{float64(r.Result.CoreHours), float64(r.Result.GiBHours), changes, float64(r.Result.OverSLORatio)}, share)
 		squares += share * changes * changes
-		j.start = nil
-		for _, a := range r.Applied.At(0) {
-			j.start = append(j.start, a.Replicas)
+		for i, a := range r.Applied.At(0) {
+			j.start[folder.App.Services[i].Name] = a.Replicas // the same in every run
 		}
 	}
 	j.spread = math.Sqrt(max(0, squares-j.changes*j.changes)) / j.changes
