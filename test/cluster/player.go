@@ -45,8 +45,9 @@ type PlayerOptions struct {
 //
 // It uses the fluid engine, because its load may change at any time, and because without noise
 // the same pods and the same load give the same figures; or the event engine, for a load that is
-// known in advance. The engine's pods are paired with the real ones one by one. It does nothing that real pods do not do: a service's Hold is ignored (there is
-// no activator), and start-up is the cluster's.
+// known in advance. The engine's pods are paired with the real ones one by one. It does nothing that
+// real pods do not do: a service's Hold is ignored (there is no activator), and start-up is the
+// cluster's.
 type Player struct {
 	app       *loadline.App // as it is played: no pods of its own
 	namespace string
