@@ -39,6 +39,10 @@ type Needs struct {
 	PartialSLO bool    // Situation.PartialSLO is used
 }
 
+// RateScrapes is how many scrapes of Prometheus the rates and quantiles cover that the controller
+// reads: with fewer, one that is lost or late would leave a hole.
+const RateScrapes = 4
+
 // Horizon is the range of a forecast: a number of steps of a length.
 type Horizon struct {
 	Step  time.Duration

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -10,6 +11,9 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/policy"
 )
+
+// twinKey is the key of the ConfigMap of an application model.
+const twinKey = "twin.yaml"
 
 // loadLine is the resource with which Loadline itself runs a policy: a trained model from the
 // registry, or a rule that Kubernetes does not have.
@@ -38,6 +42,11 @@ func (t Target) loadLine(spec, method string) ([]Document, error) {
 		l.Spec.Policy = v1alpha1.Policy{Model: &v1alpha1.Model{Folder: v1alpha1.RelativePath(folder), Application: t.App.Name}}
 		d.Comments = append(d.Comments, "The model is the current version in the registry: loadline promote puts it there.")
 	}
+	l.Spec.Fallback = v1alpha1.Baseline(t.Fallback)
+	if t.Twin != "" {
+		l.Spec.Twin = &v1alpha1.ConfigMapKey{Name: t.Twin, Key: twinKey}
+		d.Comments = append(d.Comments, fmt.Sprintf("The twin: kubectl create configmap %s --from-file=%s=RUN/twin.yaml", t.Twin, twinKey))
+	}
 	for _, k := range t.App.Kinds {
 		l.Spec.Objectives = append(l.Spec.Objectives, v1alpha1.Objective{
 			Kind: k.Name, Percentile: v1alpha1.Decimal(k.SLO.Percentile),
@@ -45,7 +54,14 @@ func (t Target) loadLine(spec, method string) ([]Document, error) {
 		})
 	}
 	for i := range t.App.Services {
-		l.Spec.Services = append(l.Spec.Services, serviceOf(&t.App.Services[i]))
+		of := serviceOf(&t.App.Services[i])
+		if t.Axes != nil {
+			of.Axes = nil
+			for _, axis := range t.Axes {
+				of.Axes = append(of.Axes, v1alpha1.Axis(axis))
+			}
+		}
+		l.Spec.Services = append(l.Spec.Services, of)
 	}
 	return []Document{d}, nil
 }

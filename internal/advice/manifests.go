@@ -20,6 +20,12 @@ type Target struct {
 	Prometheus string // for KEDA's triggers and LoadLines; empty = the usual address in a cluster
 	Preset     string // of the metrics in Prometheus, for a LoadLine; empty = it is detected
 	Registry   string // folder of promoted models, for a LoadLine; empty = registry
+
+	// Of a LoadLine whose deployment was judged: its fallback rule, its axes, and the ConfigMap of the
+	// application model, which policies and guards read too. Empty = the defaults, and none.
+	Fallback string
+	Axes     []string
+	Twin     string
 }
 
 // defaultPrometheus is where the operator's charts put it.

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/advice"
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/bench"
@@ -193,26 +192,22 @@ func writeManifests(w io.Writer, app *loadline.App, v pipeline.Verdict) error {
 		_, err := fmt.Fprintf(w, "# %s\n", v.Sentence)
 		return err
 	}
-	all, err := advice.Manifests(v.Policy, advice.Target{App: app})
+	target := advice.Target{App: app}
+	if v.Kind == pipeline.Promote { // as it was judged
+		target.Fallback, target.Axes, target.Twin = v.Fallback, v.Axes, twinName(app.Name)
+	}
+	all, err := advice.Manifests(v.Policy, target)
 	if err != nil {
 		return err
-	}
-	for _, d := range all {
-		if l, is := d.Object.(*v1alpha1.LoadLine); is && v.Kind == pipeline.Promote { // as it was judged
-			l.Spec.Fallback = v1alpha1.Baseline(v.Fallback)
-			for i := range l.Spec.Services {
-				l.Spec.Services[i].Axes = nil
-				for _, axis := range v.Axes {
-					l.Spec.Services[i].Axes = append(l.Spec.Services[i].Axes, v1alpha1.Axis(axis))
-				}
-			}
-		}
 	}
 	if len(all) > 0 {
 		all[0].Comments = append([]string{v.Sentence}, all[0].Comments...)
 	}
 	return advice.Write(w, all)
 }
+
+// twinName is the ConfigMap of an application's model.
+func twinName(app string) string { return app + "-twin" }
 
 // verdictError is a verdict that is not to promote, as an exit code. It was printed already.
 type verdictError struct{ kind pipeline.Kind }

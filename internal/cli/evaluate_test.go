@@ -22,7 +22,8 @@ func TestManifestsOfAVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Promote it.\n", "kind: LoadLine", "fallback: hpa:target=62", "- VerticalRequests", "mode: Recommend"} {
+	for _, want := range []string{"# Promote it.\n", "kind: LoadLine", "fallback: hpa:target=62", "- VerticalRequests", "mode: Recommend",
+		"name: bookinfo-twin", "kubectl create configmap bookinfo-twin"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

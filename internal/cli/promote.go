@@ -143,10 +143,11 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	if p.Forced {
 		fmt.Fprintf(stderr, "note: promoted with --force. %s\n", verdict.Sentence)
 	}
-	return printPromoted(stdout, r, p)
+	return printPromoted(stdout, r, p, filepath.Join(folder.Dir, pipeline.TwinFile))
 }
 
-func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) error {
+// printPromoted also prints what to do next, with the file of the twin with which it was judged.
+func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin string) error {
 	fmt.Fprintf(w, "%s is version %d of %s", p.Candidate, p.Version, p.App)
 	if p.Former > 0 {
 		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s returns to it", p.Former, p.App)
@@ -162,9 +163,11 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion) erro
 	// As it was judged, and without effect until the mode is Act.
 	_, err = fmt.Fprintf(w, "Next, in the namespace of the LoadLine %s with axes %s:\n"+
 		"  kubectl create configmap %s-model --from-file=model.safetensors=%s\n"+
+		"  kubectl create configmap %s --from-file=twin.yaml=%s\n"+
 		"  kubectl patch loadline %s --type merge -p '{\"spec\":{\"mode\":\"Recommend\",\"fallback\":%q,"+
-		"\"policy\":{\"baseline\":null,\"model\":{\"configMap\":{\"name\":\"%s-model\"}}}}}'\n",
-		p.App, strings.Join(p.Axes, ", "), p.App, path, p.App, p.Fallback, p.App)
+		"\"policy\":{\"baseline\":null,\"model\":{\"configMap\":{\"name\":\"%s-model\"}}},"+
+		"\"twin\":{\"name\":%q,\"key\":\"twin.yaml\"}}}'\n",
+		p.App, strings.Join(p.Axes, ", "), p.App, path, twinName(p.App), twin, p.App, p.Fallback, p.App, twinName(p.App))
 	return err
 }
 

@@ -63,5 +63,5 @@ func (f *promoteFlags) promoteFile(path string, r *registry.Registry, stdout io.
 	if f.output.Structured() {
 		return f.output.Encode(stdout, p)
 	}
-	return printPromoted(stdout, r, p)
+	return printPromoted(stdout, r, p, "")
 }

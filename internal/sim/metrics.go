@@ -23,6 +23,16 @@ func MetricsFor(n loadline.Needs) Metrics {
 	return Metrics{Scrape: n.Scrape, Window: n.Window, Lag: n.Lag}.withDefaults()
 }
 
+// PrometheusFor gives a policy the metrics that the controller reads from Prometheus for it: rates and
+// quantiles cover several scrapes, and a lag is not added, since that is of another metrics pipeline.
+// They reach as far back as in a cluster, where the window is a scrape shorter and ends, on average,
+// half a scrape before the decision.
+func PrometheusFor(n loadline.Needs) Metrics {
+	m := Metrics{Scrape: n.Scrape}.withDefaults()
+	m.Window = max(n.Window, loadline.RateScrapes*m.Scrape)
+	return m
+}
+
 // Late adds a lag of the given number of scrapes.
 func (m Metrics) Late(scrapes int) Metrics {
 	m = m.withDefaults()

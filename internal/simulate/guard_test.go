@@ -235,3 +235,42 @@ func TestTheIntervalIsTheLoadLines(t *testing.T) {
 		}
 	}
 }
+
+// jump is a load that changes once.
+type jump struct {
+	before, after float64
+	at            time.Duration
+}
+
+func (j jump) Rate(_ int, t time.Duration) (float64, time.Duration) {
+	if t < j.at {
+		return j.before, j.at
+	}
+	return j.after, sim.Never
+}
+
+// TestGuardedPoliciesSeeWhatTheControllerReads: a policy behind the guard runs in the controller,
+// which reads rates over four scrapes from Prometheus. HPA itself has the latest sample of
+// metrics-server. 30 s after a jump, half of the controller's minute is of the time before it.
+func TestGuardedPoliciesSeeWhatTheControllerReads(t *testing.T) {
+	for _, c := range []struct {
+		guard string
+		want  float64
+	}{{"", 40}, {"hpa", 25}} {
+		spec := smallSpec()
+		spec.Load, spec.Duration, spec.Engine = jump{10, 40, 5 * time.Minute}, 6*time.Minute, "fluid"
+		spec.Policy, spec.Guard = "hpa", c.guard
+		seen := math.NaN()
+		spec.Hooks.Decided = func(d *loadline.Decision, s loadline.Situation) {
+			if now := s.Now(); sim.Since(now.At) == 5*time.Minute+30*time.Second {
+				seen = now.Services[0].Rate.Value
+			}
+		}
+		if _, err := Run(context.Background(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(seen-c.want) > 0.5 {
+			t.Errorf("guard %q: %.1f requests/s are seen 30 s after a jump from 10 to 40, want %v", c.guard, seen, c.want)
+		}
+	}
+}

@@ -252,7 +252,11 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
 		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
-	metrics := sim.MetricsFor(policy.Needs()).Late(s.Perturb.MetricsLate)
+	metrics := sim.MetricsFor(policy.Needs())
+	if guarded != nil { // it runs in the controller
+		metrics = sim.PrometheusFor(policy.Needs())
+	}
+	metrics = metrics.Late(s.Perturb.MetricsLate)
 	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
 	cluster := sim.NewCluster(s.App, engine, metrics, s.Seed)
 

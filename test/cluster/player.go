@@ -18,6 +18,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/event"
 	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/simulate"
 )
@@ -31,6 +32,11 @@ type PlayerOptions struct {
 	// metrics vary as in reality.
 	Noise bool
 	Seed  uint64
+
+	// Requests is a load of which every request is played on its own, in the event engine, from
+	// the moment at which the player starts. It cannot be changed then. Nil = the load is what
+	// SetRate, SetKind and Follow set, and the fluid engine plays it.
+	Requests sim.Arrivals
 }
 
 // Player simulates an application's real pods under load in wall time: the ready pods and their
@@ -38,9 +44,10 @@ type PlayerOptions struct {
 // exported, to Prometheus by Jobs and to metrics-server by the nodes' kubelets.
 //
 // It uses the fluid engine, because its load may change at any time, and because without noise
-// the same pods and the same load give the same figures. Its pods are paired with the real ones
-// one by one. It does nothing that real pods do not do: a service's Hold is ignored (there is
-// no activator), and start-up is the cluster's.
+// the same pods and the same load give the same figures; or the event engine, for a load that is
+// known in advance. The engine's pods are paired with the real ones one by one. It does nothing that
+// real pods do not do: a service's Hold is ignored (there is no activator), and start-up is the
+// cluster's.
 type Player struct {
 	app       *loadline.App // as it is played: no pods of its own
 	namespace string
@@ -54,7 +61,7 @@ type Player struct {
 	mu       sync.Mutex
 	began    time.Time
 	now      time.Duration // simulated up to this instant
-	engine   *fluid.Engine
+	engine   engine
 	load     load
 	recorder *simulate.Exposition
 	reading  sim.Reading
@@ -63,6 +70,13 @@ type Player struct {
 	faults   map[string]Fault
 	frozen   map[string][]byte
 	hidden   map[string]bool // pods whose containers are not measured
+	reserved reserved
+}
+
+// engine is what the player needs of one.
+type engine interface {
+	sim.Engine
+	PodResized(slot int)
 }
 
 // tick is how often the player reads the pods. Metrics are computed for the instant of the
@@ -99,10 +113,7 @@ func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, erro
 	}
 	p.load.rates = make([]float64, len(app.Kinds))
 	p.began = time.Now()
-	p.engine = fluid.New(sim.Config{App: &app, Load: &p.load, Seed: o.Seed}, time.Second)
-	if o.Noise {
-		p.engine.AddNoise()
-	}
+	p.engine = p.newEngine(o)
 	var err error
 	p.cache, err = cache.New(c.Config(Admin), cache.Options{
 		Scheme: c.client.Scheme(), DefaultNamespaces: map[string]cache.Config{o.Namespace: {}},
@@ -111,6 +122,17 @@ func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, erro
 		return nil, err
 	}
 	return p, p.start(ctx, c)
+}
+
+func (p *Player) newEngine(o PlayerOptions) engine {
+	if o.Requests != nil {
+		return event.New(sim.Config{App: p.app, Load: o.Requests, Seed: o.Seed})
+	}
+	e := fluid.New(sim.Config{App: p.app, Load: &p.load, Seed: o.Seed}, time.Second)
+	if o.Noise {
+		e.AddNoise()
+	}
+	return e
 }
 
 // start follows the cluster and serves metrics until stop.
@@ -163,6 +185,7 @@ func (p *Player) follow(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.advance()
+	p.reserve()
 	crashed := p.crashed()
 	p.pair(seen)
 	p.mu.Unlock()
@@ -223,6 +246,9 @@ func (p *Player) SetKind(t testing.TB, kind string, perSecond float64) {
 func (p *Player) Follow(a sim.Arrivals) {
 	p.change(func() { p.load.follow, p.load.from = a, time.Since(p.began) })
 }
+
+// Began is the instant of the player's time 0, from which Requests count.
+func (p *Player) Began() time.Time { return p.began }
 
 // change sets the load; the previous one applies up to now.
 func (p *Player) change(set func()) {

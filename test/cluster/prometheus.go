@@ -24,6 +24,9 @@ type PrometheusOptions struct {
 	Scrape time.Duration // between scrapes; default 1 s
 	Jobs   []Job
 	Flags  []string
+	// Past is a file of samples in OpenMetrics' text format that the server begins with; without a
+	// limit on their age. It needs promtool.
+	Past string
 }
 
 // Prometheus is a real server with data of its own. It can be stopped, started
@@ -32,7 +35,7 @@ type Prometheus struct {
 	URL     string
 	dir     string
 	address string
-	flags   []string
+	options PrometheusOptions
 	process *process
 }
 
@@ -47,15 +50,20 @@ func (c *Cluster) Prometheus(t testing.TB, o PrometheusOptions) *Prometheus {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(scrapeConfig(o)), 0o666); err != nil {
-		t.Fatal(err)
-	}
 	ports, err := freePorts("prometheus")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Prometheus{dir: dir, address: fmt.Sprintf("127.0.0.1:%d", ports["prometheus"]), flags: o.Flags}
+	p := &Prometheus{dir: dir, address: fmt.Sprintf("127.0.0.1:%d", ports["prometheus"]), options: o}
 	p.URL = "http://" + p.address
+	if o.Past != "" {
+		p.options.Flags = append([]string{"--storage.tsdb.retention.time=100y"}, o.Flags...)
+		out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", o.Past,
+			filepath.Join(dir, "data")).CombinedOutput()
+		if err != nil {
+			t.Fatalf("promtool: %v: %s", err, out)
+		}
+	}
 	p.Start(t)
 	t.Cleanup(func() {
 		p.process.stop()
@@ -88,11 +96,14 @@ func scrapeConfig(o PrometheusOptions) string {
 // Start starts a server that was stopped, and waits until it answers.
 func (p *Prometheus) Start(t testing.TB) {
 	t.Helper()
-	var err error
+	err := os.WriteFile(filepath.Join(p.dir, "prometheus.yml"), []byte(scrapeConfig(p.options)), 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.process, err = spawn(p.dir, "prometheus", nil, "prometheus", append([]string{
 		"--config.file=" + filepath.Join(p.dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(p.dir, "data"),
 		"--web.listen-address=" + p.address, "--log.level=warn",
-	}, p.flags...)...)
+	}, p.options.Flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +121,14 @@ func (p *Prometheus) Start(t testing.TB) {
 		}
 		return nil
 	})
+}
+
+// SetJobs restarts the server with other things to scrape, and the data that it had.
+func (p *Prometheus) SetJobs(t testing.TB, jobs []Job) {
+	t.Helper()
+	p.Stop()
+	p.options.Jobs = jobs
+	p.Start(t)
 }
 
 // Stop stops the server: connections are refused.

@@ -178,9 +178,9 @@ type Setting struct {
 	Variables map[string]string
 }
 
-// Window is over how long rates are taken: a step, but no less than four
-// scrapes, so that one that is lost or late does not leave a hole.
-func (s Setting) Window() time.Duration { return max(s.Step, 4*s.Scrape) }
+// Window is over how long rates are taken: a step, but no less than
+// loadline.RateScrapes.
+func (s Setting) Window() time.Duration { return max(s.Step, loadline.RateScrapes*s.Scrape) }
 
 // values of the variables that every query may use.
 func (s Setting) values() map[string]string {

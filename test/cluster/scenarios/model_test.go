@@ -51,7 +51,7 @@ func TestModel(t *testing.T) {
 	run, registry := filepath.Join(dir, "run"), filepath.Join(dir, "models", "registry")
 	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates",
 		"1", "--methods", "loadline-dqn", "--steps", "4000", "-o", run)
-	evaluate(t, run)
+	evaluate(t, run, "--seeds", "1", "--stretch", "10m")
 	loadlineCommand(t, "promote", run, "--candidate", "loadline-dqn-1", "--force", "--registry", registry)
 	twin, err := os.ReadFile(filepath.Join(run, "twin.yaml"))
 	if err != nil {
@@ -104,9 +104,9 @@ func TestModel(t *testing.T) {
 }
 
 // evaluate a run. Any verdict will do: it is the exit code.
-func evaluate(t *testing.T, run string) {
+func evaluate(t *testing.T, run string, flags ...string) {
 	t.Helper()
-	_, err := loadlineTry(t, "evaluate", run, "--seeds", "1", "--stretch", "10m")
+	_, err := loadlineTry(t, append([]string{"evaluate", run}, flags...)...)
 	var ended *exec.ExitError
 	if err != nil && (!errors.As(err, &ended) || !slices.Contains([]int{3, 4, 5}, ended.ExitCode())) {
 		t.Fatal(err)
