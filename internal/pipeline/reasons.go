@@ -19,6 +19,11 @@ func (c contest) reasons(maxChurn float64) []string {
 		add("%s: %s %s a month, %s of the requests over the SLO, %.1f replica changes and %.1f resizes an hour", c.name(e),
 			money(e.PerMonth), c.e.Currency, result.Percent(e.Over), float64(e.ReplicaChanges), float64(e.Resizes))
 	}
+	for _, e := range shown {
+		if d := c.doubts[e.Label]; d != nil {
+			add("%s", d.because)
+		}
+	}
 	if c.safe != Yes {
 		add("%s has up to %s of the requests over the SLO in a stretch, more than today's deployment there", c.choice.Label,
 			result.Percent(c.choice.WorstOver))

@@ -53,6 +53,8 @@ type Summary struct {
 	Today            string   `json:"today,omitempty"`
 	AssumedObjective bool     `json:"assumed_objective,omitempty"`
 	Guessed          []string `json:"guessed,omitempty"` // what a conclusion would rest on, and what to measure
+
+	Knowledge Knowledge `json:"knowledge"`
 }
 
 // Span of time.

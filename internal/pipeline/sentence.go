@@ -36,23 +36,25 @@ func (c contest) saving(d *Difference) string {
 func (c contest) promote() Verdict {
 	v := Verdict{Kind: Promote, Policy: c.choice.Policy, Fallback: c.choice.Fallback}
 	c.saved(&v, c.choice.AgainstToday)
-	v.Sentence = fmt.Sprintf("Promote %s: it meets the objective and %s, after Loadline's own cost.", c.choice.Label,
+	text := fmt.Sprintf("Promote %s: it meets the objective and %s, after Loadline's own cost", c.choice.Label,
 		c.saving(c.choice.AgainstToday))
 	if c.today.SLO == No {
-		v.Sentence = fmt.Sprintf("Promote %s: it meets the objective, which %s violates (%s of the requests over it); it %s.",
+		text = fmt.Sprintf("Promote %s: it meets the objective, which %s violates (%s of the requests over it); it %s",
 			c.choice.Label, c.name(c.today), result.Percent(c.today.Over), c.saving(c.choice.AgainstToday))
 	}
+	c.end(&v, text, c.choice)
 	return v
 }
 
 func (c contest) change(to rival) Verdict {
 	v := Verdict{Kind: Change, Policy: to.Policy}
 	c.saved(&v, to.today)
-	v.Sentence = fmt.Sprintf("Change %s to %s: it meets the objective and %s.", c.name(c.today), c.name(to.Entry), c.saving(to.today))
+	text := fmt.Sprintf("Change %s to %s: it meets the objective and %s", c.name(c.today), c.name(to.Entry), c.saving(to.today))
 	if c.today.SLO == No {
-		v.Sentence = fmt.Sprintf("Change %s to %s: it meets the objective, which %s violates (%s of the requests over it); it %s.",
+		text = fmt.Sprintf("Change %s to %s: it meets the objective, which %s violates (%s of the requests over it); it %s",
 			c.name(c.today), c.name(to.Entry), c.name(c.today), result.Percent(c.today.Over), c.saving(to.today))
 	}
+	c.end(&v, text, to.Entry)
 	if target := targetOf(to.Policy); target > 100 {
 		v.Sentence += fmt.Sprintf(" At %g %% pods run above their CPU requests: nodes must have room for that.", target)
 	}
@@ -62,7 +64,9 @@ func (c contest) change(to rival) Verdict {
 func (c contest) keep() Verdict {
 	v := Verdict{Kind: Keep, Policy: c.today.Policy}
 	because := fmt.Sprintf("%s %s", c.choice.Label, c.saving(c.choice.AgainstToday))
-	switch {
+	switch d := c.doubts[c.choice.Label]; {
+	case d != nil && c.choice.SLO == Yes && c.choice.AgainstToday.Saves != No:
+		because = d.because
 	case c.choice.SLO == No:
 		because = fmt.Sprintf("%s violates the objective (%s of the requests over it)", c.choice.Label, result.Percent(c.choice.Over))
 	case c.churn == No:
@@ -71,7 +75,20 @@ func (c contest) keep() Verdict {
 	case c.choice.AgainstToday.Saves != No:
 		because = fmt.Sprintf("%s is not better than every rule", c.choice.Label)
 	}
-	v.Sentence = fmt.Sprintf("Keep %s: it meets the objective at %s %s a month, and %s.", c.name(c.today), money(c.today.PerMonth),
-		c.e.Currency, because)
+	c.end(&v, fmt.Sprintf("Keep %s: it meets the objective at %s %s a month, and %s", c.name(c.today), money(c.today.PerMonth),
+		c.e.Currency, because), c.today)
 	return v
+}
+
+// end a sentence with what it depends on, for the deployment that it is about.
+func (c contest) end(v *Verdict, text string, about *Entry) {
+	v.Depends = c.depends(about)
+	for _, d := range v.Depends {
+		if about == c.today {
+			text += "; it " + d.Text
+		} else {
+			text += "; " + d.Text
+		}
+	}
+	v.Sentence = text + "."
 }

@@ -33,7 +33,8 @@ type Subject struct {
 	AssumedObjective bool
 	// Guessed are figures without which nothing can be concluded; each entry names one and what to
 	// measure.
-	Guessed []string
+	Guessed   []string
+	Knowledge Knowledge // how well the model is known
 }
 
 // selectionShare is the part of a history between training and test, given the share of the

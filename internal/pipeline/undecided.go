@@ -6,6 +6,14 @@ import (
 	"github.com/loadline/loadline/internal/result"
 )
 
+// doubtful says why what would save is not recommended, and what would decide it.
+func (c contest) doubtful(d *doubt) Verdict {
+	v := Verdict{Kind: Undecided, Policy: c.today.Policy, Depends: c.depends(d.entry)}
+	v.Sentence = fmt.Sprintf("Cannot tell yet: %s %s, but %s. %s would decide it.", c.name(d.entry), c.saving(d.entry.AgainstToday), d.because,
+		d.decides)
+	return v
+}
+
 // undecided says what is open, and what would decide it.
 func (c contest) undecided() Verdict {
 	v := Verdict{Kind: Undecided, Policy: c.today.Policy}

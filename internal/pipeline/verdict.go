@@ -37,10 +37,12 @@ type Verdict struct {
 	SavedLow      result.Number `json:"saved_per_month_low"`
 	SavedHigh     result.Number `json:"saved_per_month_high"`
 	Currency      string        `json:"currency,omitempty"`
+	// Depends is what the verdict depends on; the sentence ends with it.
+	Depends []Dependence `json:"depends"`
 }
 
 func refused(reason string) Verdict {
-	return Verdict{Kind: Refused, Sentence: "Refused: " + reason + ".", Reasons: []string{}, TodayPerMonth: result.Number(nan),
+	return Verdict{Kind: Refused, Sentence: "Refused: " + reason + ".", Reasons: []string{}, Depends: []Dependence{}, TodayPerMonth: result.Number(nan),
 		Saved: result.Number(nan), SavedLow: result.Number(nan), SavedHigh: result.Number(nan)}
 }
 
@@ -52,6 +54,8 @@ type contest struct {
 	churn         State
 	safe          State  // every stretch is about as safe as today
 	worst         string // stretch, if it is not
+
+	doubts map[string]*doubt // by label: deployments that are not recommended, whatever they save
 }
 
 // rival is a baseline other than today's.
@@ -63,6 +67,7 @@ type rival struct {
 
 // conclude forms the verdict from the runs so far, and says whether more of them could decide it.
 func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
+	e.hold()
 	c := e.contest(maxChurn)
 	better, change := c.better()
 	switch promotable := c.promotable(); {
@@ -70,6 +75,8 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 		v = c.promote()
 	case promotable == No && change == Yes:
 		v = c.change(better)
+	case promotable == No && change == No && c.openDoubt() != nil:
+		v = c.doubtful(c.openDoubt())
 	case promotable == No && change == No && c.today.SLO == Yes:
 		v = c.keep()
 	default:
@@ -79,11 +86,14 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 	v.Choice, v.Axes, v.Currency = c.choice.Label, e.Settings.Axes, e.Currency
 	v.TodayPerMonth = c.today.PerMonth
 	v.Reasons = append([]string{}, c.reasons(maxChurn)...)
+	if v.Depends == nil {
+		v.Depends = []Dependence{}
+	}
 	return v, more
 }
 
 func (e *Evaluation) contest(maxChurn float64) contest {
-	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice)}
+	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice), doubts: map[string]*doubt{}}
 	c.churn = c.choice.churn(c.today, maxChurn)
 	c.safe, c.worst = c.choice.asSafeAs(c.today)
 	for i := range e.Entries {
@@ -92,16 +102,31 @@ func (e *Evaluation) contest(maxChurn float64) contest {
 		}
 	}
 	slices.SortStableFunc(c.rivals, func(a, b rival) int { return cmp.Compare(e.Selection.place(a.Label), e.Selection.place(b.Label)) })
+	for i := range e.Entries {
+		if d := &e.Entries[i]; d != c.today && d.Role != RoleReference {
+			if found := c.doubt(d); found != nil {
+				c.doubts[d.Label] = found
+			}
+		}
+	}
 	return c
 }
 
-// over reports whether a deployment is better than another: the other violates the SLO, or costs
-// more. Nothing that does not meet the SLO itself is better.
-func over(one, other *Entry, d *Difference) State {
-	switch {
-	case one.SLO == No, other.SLO == Yes && d.Saves == No:
+// slo is whether a deployment meets the objective, in every condition in which it must.
+func (c contest) slo(e *Entry) State {
+	if c.doubts[e.Label] != nil {
 		return No
-	case one.SLO == Yes && (other.SLO == No || d.Saves == Yes):
+	}
+	return e.SLO
+}
+
+// over reports whether a deployment is better than another, given whether they meet the SLO: the
+// other violates it, or costs more. Nothing that does not meet the SLO itself is better.
+func over(one, other State, d *Difference) State {
+	switch {
+	case one == No, other == Yes && d.Saves == No:
+		return No
+	case one == Yes && (other == No || d.Saves == Yes):
 		return Yes
 	}
 	return Unclear
@@ -110,9 +135,9 @@ func over(one, other *Entry, d *Difference) State {
 // promotable reports whether the candidate should replace what runs today: it is better than today's
 // deployment and than every other rule, in every stretch and without churn.
 func (c contest) promotable() State {
-	against := both(both(over(c.choice, c.today, c.choice.AgainstToday), c.churn), c.safe)
+	against := both(both(over(c.slo(c.choice), c.today.SLO, c.choice.AgainstToday), c.churn), c.safe)
 	for _, r := range c.rivals {
-		against = both(against, over(c.choice, r.Entry, r.choice))
+		against = both(against, over(c.slo(c.choice), c.slo(r.Entry), r.choice))
 	}
 	if against == Yes && c.choice.Bound == "max" {
 		return Unclear
@@ -135,7 +160,7 @@ func both(a, b State) State {
 func (c contest) better() (rival, State) {
 	all := No
 	for _, r := range c.rivals {
-		switch over(r.Entry, c.today, r.today) {
+		switch over(c.slo(r.Entry), c.today.SLO, r.today) {
 		case Yes:
 			return r, Yes
 		case Unclear:

@@ -130,14 +130,14 @@ func (r Range) On(of *loadline.App, cluster pool.Cluster, v float64) (*loadline.
 		}
 	}
 	if r.Figure == Neighbours || r.Figure == NodeSize {
-		app.Nodes = Enlarged(&app, cluster)
+		app.Nodes = enlarged(&app, cluster)
 	}
 	return &app, cluster
 }
 
-// Enlarged adds nodes until all replicas within their bounds have room: whatever
+// enlarged adds nodes until all replicas within their bounds have room: whatever
 // the nodes and the neighbours were, the recorded pods did run.
-func Enlarged(app *loadline.App, c pool.Cluster) []loadline.Node {
+func enlarged(app *loadline.App, c pool.Cluster) []loadline.Node {
 	nodes := slices.Clone(app.Nodes)
 	cores, memory := 0.0, 0.0
 	for i := range app.Services {
