@@ -45,7 +45,8 @@ func (e *Evaluation) hold() {
 type doubt struct {
 	entry     *Entry
 	condition *Condition // nil = the doubt is another one
-	because   string     // what it would do
+	who       string     // it, or today's deployment
+	does      string     // what that would do
 	decides   string     // what to do about it
 	open      bool       // a measurement could remove the doubt
 }
@@ -70,17 +71,33 @@ func (c contest) doubt(e *Entry) *doubt {
 		return cmp.Compare(len(a.Values), len(b.Values))
 	})
 	k := found[0]
-	d := &doubt{entry: e, condition: k, decides: toDecide(k), open: k.Open}
+	d := &doubt{entry: e, condition: k, who: c.name(e), decides: toDecide(k), open: k.Open}
 	switch r := k.result(e.Label); {
 	case c.flips(k, e):
-		d.because = fmt.Sprintf("%s violates the objective with the twin as fitted, and would meet it with %s", c.name(c.today), k.Name)
+		d.who, d.does = c.name(c.today), "violates the objective with the twin as fitted, and would meet it with "+k.Name
 	case !r.Holds:
-		d.because = fmt.Sprintf("%s would violate the objective with %s (%s of the requests over it), where %s meets it", c.name(e), k.Name,
+		d.does = fmt.Sprintf("would violate the objective with %s (%s of the requests over it), where %s meets it", c.boundary(e, k),
 			result.Percent(r.Over), c.name(c.today))
 	default:
-		d.because = fmt.Sprintf("%s would not save anything with %s", c.name(e), k.Name)
+		d.does = "would not save anything with " + k.Name
 	}
 	return d
+}
+
+// boundary of a condition in which a deployment fails: the least that it bears, if it is known.
+func (c contest) boundary(e *Entry, k *Condition) string {
+	var same []*Condition
+	for i := range c.e.Conditions {
+		if o := &c.e.Conditions[i]; o.Figure == k.Figure && o.result(e.Label) != nil {
+			same = append(same, o)
+		}
+	}
+	if len(k.Values) == 1 && k.Figure == twin.Workers {
+		if least, known := bornBy(e, same, k.Values[0]); known {
+			return fmt.Sprintf("fewer than %g workers in each pod of %s, such as %g", least, k.Values[0].Service, k.Values[0].Value)
+		}
+	}
+	return k.Name
 }
 
 func openness(c *Condition) int {

@@ -141,6 +141,10 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 		e.Assumptions = append(e.Assumptions, fmt.Sprintf("What you run today is not in the history: %s stands in; set it with --today.",
 			RuleName(spec)))
 	}
+	e.Assumptions = append(e.Assumptions, j.nodesAssumed(&f.Subject.Knowledge))
+	if text := f.Subject.Knowledge.twinAssumed(); text != "" {
+		e.Assumptions = append(e.Assumptions, text)
+	}
 	if len(j.Cluster.Pools) == 0 {
 		prices := j.Cluster.Prices.WithDefaults()
 		e.Assumptions = append(e.Assumptions, fmt.Sprintf("Cores and GiB are paid at %g and %g %s an hour; --pool and --prices set yours.",

@@ -70,7 +70,8 @@ func (e *Evaluation) extrapolates(d *Entry, name string) *doubt {
 		rate, highest := e.rates[d.Label][s.Service], float64(s.HighestRate)
 		if rate > farBeyond*highest && rate > e.rates[TodayLabel][s.Service] {
 			return &doubt{entry: d, open: true,
-				because: fmt.Sprintf("with %s a pod of %s would serve %.3g requests/s, %.1f times the highest that the history shows (%.3g)", name,
+				who: name,
+				does: fmt.Sprintf("would have a pod of %s serve %.3g requests/s, %.1f times the highest that the history shows (%.3g)",
 					s.Service, rate, rate/highest, highest),
 				decides: "A load test of one pod at that rate, or a history with fewer pods (a higher target, a quarter at a time),"}
 		}
@@ -84,8 +85,9 @@ func (e *Evaluation) extrapolates(d *Entry, name string) *doubt {
 		return nil
 	}
 	return &doubt{entry: d, open: true,
-		because: fmt.Sprintf("%s saves nothing at the loads that were fitted to (%.3g to %.3g requests/s), only at others, which are %.0f %% of "+
-			"the test part", name, float64(x.Lowest), float64(x.Highest), 100*float64(x.Beyond)),
+		who: name,
+		does: fmt.Sprintf("saves nothing at the loads that were fitted to (%.3g to %.3g requests/s), only at others, which are %.0f %% of "+
+			"the test part", float64(x.Lowest), float64(x.Highest), 100*float64(x.Beyond)),
 		decides: "A longer history with such loads in its earlier part"}
 }
 

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -34,6 +36,10 @@ func (p *proof) judge(ctx context.Context) error {
 	}
 	e.Stretches = evaluated(on, p.folder.Subject.HeldOut.From)
 	e.Extrapolation = p.coverage(whole)
+	if x := &e.Extrapolation; x.Beyond > 0 {
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("%s of the test part has a load beyond what was fitted to and selected on, %.3g to "+
+			"%.3g requests/s: there the twin extrapolates.", result.Percent(x.Beyond), float64(x.Lowest), float64(x.Highest)))
+	}
 	begun := startAt(deployments, whole, on)
 	for look := range mostLooks {
 		e.Looks, e.Seeds = look+1, p.Seeds<<look

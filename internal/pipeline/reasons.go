@@ -21,7 +21,7 @@ func (c contest) reasons(maxChurn float64) []string {
 	}
 	for _, e := range shown {
 		if d := c.doubts[e.Label]; d != nil {
-			add("%s", d.because)
+			add("%s %s", d.who, d.does)
 		}
 	}
 	if c.safe != Yes {

@@ -103,6 +103,8 @@ type Folder struct {
 	Run
 	App                          *loadline.App
 	Training, Selection, HeldOut *workload.Workload
+
+	known []string // figures that the user gave
 }
 
 // OtherVersionError: the folder was made by another version of the program.

@@ -66,7 +66,7 @@ func (c contest) keep() Verdict {
 	because := fmt.Sprintf("%s %s", c.choice.Label, c.saving(c.choice.AgainstToday))
 	switch d := c.doubts[c.choice.Label]; {
 	case d != nil && c.choice.SLO == Yes && c.choice.AgainstToday.Saves != No:
-		because = d.because
+		because = d.who + " " + d.does
 	case c.choice.SLO == No:
 		because = fmt.Sprintf("%s violates the objective (%s of the requests over it)", c.choice.Label, result.Percent(c.choice.Over))
 	case c.churn == No:

@@ -9,7 +9,11 @@ import (
 // doubtful says why what would save is not recommended, and what would decide it.
 func (c contest) doubtful(d *doubt) Verdict {
 	v := Verdict{Kind: Undecided, Policy: c.today.Policy, Depends: c.depends(d.entry)}
-	v.Sentence = fmt.Sprintf("Cannot tell yet: %s %s, but %s. %s would decide it.", c.name(d.entry), c.saving(d.entry.AgainstToday), d.because,
+	who := d.who
+	if who == c.name(d.entry) {
+		who = "it"
+	}
+	v.Sentence = fmt.Sprintf("Cannot tell yet: %s %s, but %s %s. %s would decide it.", c.name(d.entry), c.saving(d.entry.AgainstToday), who, d.does,
 		d.decides)
 	return v
 }
