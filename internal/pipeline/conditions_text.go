@@ -53,8 +53,8 @@ func (e *Evaluation) writeConditions(b *strings.Builder) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Conditions, on the busiest and the steepest %v of the test part, %d runs each (!: the SLO is violated; cost against today "+
-		"in the same condition):\n", conditionStretch, conditionSeeds)
+	fmt.Fprintf(b, "Conditions, on the busiest and the steepest %.0f minutes of the test part, %d runs each (!: the SLO is violated; cost against today "+
+		"in the same condition):\n", conditionStretch.Minutes(), conditionSeeds)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{columns}, rows...) {
 		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))

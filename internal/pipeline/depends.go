@@ -179,7 +179,7 @@ func (c contest) depends(e *Entry) []Dependence {
 		}
 	}
 	if len(fine) > 0 {
-		text := "holds at both ends of the range of " + strings.Join(fine, ", ")
+		text := "holds at both ends of the range of " + strings.Join(fine, " and of ")
 		all = append(all, Dependence{Figure: twin.Figure(strings.Join(fine, ", ")), Holds: true, Value: result.Number(nan), Text: text})
 	}
 	return all

@@ -200,6 +200,12 @@ func TestASavingThatWasNeverMeasuredIsDoubtful(t *testing.T) {
 	if got := e.extrapolates(d, "HPA at 120 %"); got != nil {
 		t.Errorf("a little beyond: %s", got.does)
 	}
+	if got := e.beyondMeasured(d, "HPA at 120 %"); !strings.Contains(got, "a pod of web serves 29 requests/s, and the history shows 20 at most") {
+		t.Error(got)
+	}
+	if got := e.beyondMeasured(e.Entry(TodayLabel), "HPA"); got != "" {
+		t.Error(got)
+	}
 	e.rates[rule.Label]["web"] = 42
 	if got := e.extrapolates(d, "HPA at 169 %"); got == nil || !got.open ||
 		!strings.Contains(got.does, "a pod of web serve 42 requests/s, 2.1 times the highest that the history shows (20)") {

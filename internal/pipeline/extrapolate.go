@@ -91,6 +91,21 @@ func (e *Evaluation) extrapolates(d *Entry, name string) *doubt {
 		decides: "A longer history with such loads in its earlier part"}
 }
 
+// beyondMeasured names the service whose replicas a deployment loads most beyond what the history
+// shows; "" = none.
+func (e *Evaluation) beyondMeasured(d *Entry, name string) string {
+	most, text := 1.0, ""
+	for _, s := range e.knowledge.Services {
+		rate, highest := e.rates[d.Label][s.Service], float64(s.HighestRate)
+		if rate > most*highest && highest > 0 {
+			most = rate / highest
+			text = fmt.Sprintf("with %s a pod of %s serves %.3g requests/s, and the history shows %.3g at most: there the twin extrapolates", name,
+				s.Service, rate, highest)
+		}
+	}
+	return text
+}
+
 // ratesOf is the requests per second of one replica, by deployment and service, in the stretch with
 // the most.
 func ratesOf(entries []Entry) map[string]map[string]float64 {

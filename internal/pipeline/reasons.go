@@ -24,6 +24,11 @@ func (c contest) reasons(maxChurn float64) []string {
 			add("%s %s", d.who, d.does)
 		}
 	}
+	for _, e := range shown {
+		if text := c.e.beyondMeasured(e, c.name(e)); text != "" {
+			add("%s", text)
+		}
+	}
 	if c.safe != Yes {
 		add("%s has up to %s of the requests over the SLO in a stretch, more than today's deployment there", c.choice.Label,
 			result.Percent(c.choice.WorstOver))
