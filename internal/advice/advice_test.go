@@ -114,7 +114,8 @@ func TestSetupBecomesPatches(t *testing.T) {
 	}
 	d := parse[appsv1.Deployment](t, documents[1])
 	c := d.Spec.Template.Spec.Containers[0]
-	if d.Name != "cart" || c.Name != "cart" || c.Resources.Requests.Cpu().MilliValue() != 120 || c.Resources.Limits.Cpu().MilliValue() != 2000 {
+	if d.Name != "cart" || c.Name != "cart" || c.Resources.Requests.Cpu().MilliValue() != 120 ||
+		c.Resources.Limits.Cpu().MilliValue() != 2000 {
 		t.Errorf("%+v", c)
 	}
 	if !strings.Contains(documents[1], `# kubectl -n prod patch deployment cart -p '{"spec":{"template":`) {
@@ -148,9 +149,10 @@ func TestOtherAutoscalers(t *testing.T) {
 	for spec, wants := range map[string][]string{
 		"keda:web=20,cart=35.5,target=60": {"kind: ScaledObject", `threshold: "35.5"`, "maxReplicaCount: 9", "type: cpu", `value: "60"`,
 			`destination_workload_namespace="prod"}[120s]))`, "stabilizationWindowSeconds: 300"},
-		"keda":                    {`threshold: "35"`, "70 % of what a CPU request of 500m serves"},
-		"keda:share=1.5":          {"WARNING: with a target of 150 % the pods of web run above their cpu requests"},
-		"vpa:percentile=95":       {"kind: VerticalPodAutoscaler", "updateMode: InPlaceOrRecreate", "cpu: 100m", "memory: 250Mi", "--target-cpu-percentile=0.95"},
+		"keda":           {`threshold: "35"`, "70 % of what a CPU request of 500m serves"},
+		"keda:share=1.5": {"WARNING: with a target of 150 % the pods of web run above their cpu requests"},
+		"vpa:percentile=95": {"kind: VerticalPodAutoscaler", "updateMode: InPlaceOrRecreate", "cpu: 100m", "memory: 250Mi",
+			"--target-cpu-percentile=0.95"},
 		"hpa+vpa":                 {"kind: VerticalPodAutoscaler", "kind: HorizontalPodAutoscaler", "- memory\n"},
 		"static:replicas=3,cpu=1": {"replicas: 3", "cpu: 1000m", "kind: Deployment"},
 	} {

@@ -177,11 +177,11 @@ func (r *Rightsizing) setPolicy(app *loadline.App, h *history.History) {
 	case err != nil:
 		r.note("%v; replicas are taken to stay at %s", err, replicasText(app))
 	}
-	if err != nil {
-		r.Policy, r.app = "static", app
+	if r.app = app; err != nil {
+		r.Policy = "static"
 		return
 	}
-	r.Policy, r.app, r.Notes = today.Spec, today.In(app), append(r.Notes, today.Notes...)
+	r.Policy, r.Notes = today.Spec, append(r.Notes, today.Notes...)
 }
 
 func replicasText(app *loadline.App) string {

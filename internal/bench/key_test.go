@@ -96,8 +96,10 @@ func TestKeyOfTheGuard(t *testing.T) {
 func TestKeyOfTheCluster(t *testing.T) {
 	keys := map[string]string{}
 	for _, text := range [][3]string{
-		{"", "", ""}, {"bar", "", ""}, {"eks-4", "", ""}, {"eks-4,max=9", "", ""}, {"bar,nodes=3", "", ""}, {"bar,daemons-cpu=0.1", "", ""},
-		{"", "use=0.7", ""}, {"", "use=0.7,request=0.5", ""}, {"", "use=0.7,shape=diurnal", ""}, {"", "use=0.7,shape=diurnal,period=1h", ""},
+		{"", "", ""}, {"bar", "", ""}, {"eks-4", "", ""}, {"eks-4,max=9", "", ""}, {"bar,nodes=3", "", ""}, {"bar,daemons-cpu=0.1", "",
+			""},
+		{"", "use=0.7", ""}, {"", "use=0.7,request=0.5", ""}, {"", "use=0.7,shape=diurnal", ""}, {"", "use=0.7,shape=diurnal,period=1h",
+			""},
 		{"", "", "core=0.04"}, {"", "", "m5.large=0.1"}, {"", "", "currency=EUR"},
 	} {
 		var c pool.Cluster
@@ -158,7 +160,8 @@ func TestKeyOfADeployment(t *testing.T) {
 	settings.CoolDown.Down = 0
 	seen := map[string]string{}
 	for name, p := range map[string]Policy{
-		"bare": {}, "guarded": {Guard: "hpa"}, "another rule": {Guard: "hpa:target=60"}, "other settings": {Guard: "hpa", GuardSettings: &settings},
+		"bare": {}, "guarded": {Guard: "hpa"}, "another rule": {Guard: "hpa:target=60"}, "other settings": {Guard: "hpa",
+			GuardSettings: &settings},
 		"each minute": {Guard: "hpa", Interval: 60e9}, "replicas only": {Axes: []string{guard.Horizontal}},
 		"another start": {Start: map[string][]loadline.Allocation{smallBursts: {{Replicas: 5}, {Replicas: 5}}}},
 		"sizes only":    {Axes: []string{guard.VerticalRequests, guard.VerticalLimits}},

@@ -13,8 +13,8 @@ import (
 // cell, then every cell.
 func (r *Results) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Policies are ranked by the bill; allocated, used and charged core-hours stand beside it. Costs are means over seeds with half the width of their 95 %% interval; "+
-		"differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the "+
+	fmt.Fprintf(&b, "Suite `%s`, %d seeds, made by %s. Policies are ranked by the bill; allocated, used and charged "+
+		"core-hours stand beside it. Costs are means over seeds with half the width of their 95 %% interval; differences to %s are taken seed by seed, a star marks those whose interval leaves out zero. A cost counts only where the "+
 		"SLO is met in every run: at most 1 %% of its requests over it.\n\n", r.Suite, r.Seeds, r.Program, r.Baseline)
 	b.WriteString("## Cheapest policy with the SLO met\n\n")
 	fmt.Fprintf(&b, "| scene | cheapest | bill | against %s | above oracle | above bound | allocated | used | policies that "+
@@ -91,6 +91,6 @@ func writeRow(b *strings.Builder, row Row) {
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %.3g | %.3g | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
 		difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
-		float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean),
-		float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
+		float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]),
+		result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
 }

@@ -129,7 +129,8 @@ func TestRepeatedScheduleIsTheSameRun(t *testing.T) {
 		}
 		if a, b := first.Result, again.Result; differ(a.Bill, b.Bill) || a.OverSLORatio != b.OverSLORatio ||
 			differ(a.CoreHours, b.CoreHours) {
-			t.Errorf("%s: bill %v and %v, over %v and %v, core-hours %v and %v, %d bytes", spec, a.Bill, b.Bill, a.OverSLORatio, b.OverSLORatio,
+			t.Errorf("%s: bill %v and %v, over %v and %v, core-hours %v and %v, %d bytes", spec, a.Bill, b.Bill, a.OverSLORatio,
+				b.OverSLORatio,
 				a.CoreHours, b.CoreHours, len(text))
 		}
 	}
@@ -194,7 +195,8 @@ func TestCheaperRunIsRepeated(t *testing.T) {
 	}
 	records := make([]*Record, len(jobs))
 	records[4] = ran
-	best, err := r.bestUnder(context.Background(), jobs[6], []OracleFinalist{{Origin: "dear", Schedule: dear}}, startsUnder(jobs[6], jobs, records))
+	best, err := r.bestUnder(context.Background(), jobs[6], []OracleFinalist{{Origin: "dear", Schedule: dear}},
+		startsUnder(jobs[6], jobs, records))
 	if err != nil || differ(best.Result.Bill, ran.Result.Bill) || best.Origin != "repeats static:replicas=2,cpu=0.5, seed 1" {
 		t.Errorf("bill %v from %q, %v; what ran %v", best.Result.Bill, best.Origin, err, ran.Result.Bill)
 	}

@@ -54,8 +54,8 @@ func (r *Results) WriteCSV(w io.Writer) error {
 		c := row.Case
 		line := func(measure string, value, against Interval, compared bool) {
 			fields := []string{
-				c.Scene, c.App, c.Workload, c.Perturbation, c.Engine, c.Cluster, c.Label, c.Policy, strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met),
-				measure, cellText(value.Mean), cellText(value.Low), cellText(value.High), "", "", "",
+				c.Scene, c.App, c.Workload, c.Perturbation, c.Engine, c.Cluster, c.Label, c.Policy,
+				strconv.Itoa(row.Seeds), strconv.FormatBool(row.Met), measure, cellText(value.Mean), cellText(value.Low), cellText(value.High), "", "", "",
 			}
 			if compared {
 				fields = append(fields[:14], cellText(against.Mean), cellText(against.Low), cellText(against.High))

@@ -157,7 +157,8 @@ func scaleScenes() []listed {
 // deployed are the rivals as they are deployed, without calibration.
 func deployed() []Policy {
 	var all []Policy
-	for _, spec := range []string{"hpa", "hpa:target=50", "keda", "kpa:target=4", "vpa", "hpa+vpa", "phpa", "sre", "ursa", "autothrottle", "static"} {
+	for _, spec := range []string{"hpa", "hpa:target=50", "keda", "kpa:target=4", "vpa", "hpa+vpa", "phpa", "sre", "ursa",
+		"autothrottle", "static"} {
 		all = append(all, ParsePolicy(spec))
 	}
 	return all

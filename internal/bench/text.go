@@ -32,7 +32,8 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		fmt.Fprintf(b, "  %s\n", c.Cluster)
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  policy\tbill\tagainst %s\tabove oracle\tabove bound\tallocated\tused\tcore-hours\tover SLO\tp99\treplicas\tchanges\t\n", r.Baseline)
+	fmt.Fprintf(t, "  policy\tbill\tagainst %s\tabove oracle\tabove bound\tallocated\tused\tcore-hours\tover SLO\t"+
+		"p99\treplicas\tchanges\t\n", r.Baseline)
 	cell := r.Rows[from:]
 	if n := slices.IndexFunc(cell, func(row Row) bool { return !sameCell(row.Case, c) }); n >= 0 {
 		cell = cell[:n]
@@ -45,8 +46,8 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.3g\t%.3g\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["bill"]),
 			difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
-			float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]), result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean),
-			float64(m["changes"].Mean), verdict)
+			float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]),
+			result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
 	writeRemarks(b, cell)

@@ -104,8 +104,10 @@ Perturbations:
 	flags.BoolVar(&f.listSuites, "list-suites", false, "list the suites and what they compare, and exit")
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
-	flags.StringArrayVar(&f.policies, "policy", nil, "[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once or NAME@trained; repeatable")
-	flags.StringArrayVar(&f.scenes, "scene", nil, "only the scenes of the suite that have all of these words in their name: 'x10 70%'; repeatable")
+	flags.StringArrayVar(&f.policies, "policy", nil,
+		"[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once or NAME@trained; repeatable")
+	flags.StringArrayVar(&f.scenes, "scene", nil,
+		"only the scenes of the suite that have all of these words in their name: 'x10 70%'; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),
 		", ")+"; repeatable")
 	flags.IntVar(&f.seeds, "seeds", 5, "runs of each case, with seeds from --seed on")
@@ -287,8 +289,8 @@ func (f *benchFlags) chooseScenes(m *bench.Matrix) error {
 		return nil
 	}
 	if len(f.apps)+len(f.workloads)+len(f.perturbs) > 0 || f.nodes.appScale != 1 {
-		return Usagef("suite %s lists its scenes: --app, --app-scale, --workload and --perturbation cannot replace them; choose some with --scene",
-			f.suite)
+		return Usagef("suite %s lists its scenes: --app, --app-scale, --workload and --perturbation cannot replace them; "+
+			"choose some with --scene", f.suite)
 	}
 	for i := range m.Scenes {
 		if err := f.nodes.apply(&m.Scenes[i].Cluster); err != nil {

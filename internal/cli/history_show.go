@@ -50,15 +50,7 @@ func (f *historyShowFlags) run(dir string, out io.Writer) error {
 	if err := CheckWritable("svg", f.svg); err != nil {
 		return err
 	}
-	options := history.Options{Services: f.services}
-	if f.since > 0 {
-		m, err := history.ReadManifest(dir)
-		if err != nil {
-			return err
-		}
-		options.From = m.At(m.Steps - 1).Add(-f.since)
-	}
-	h, err := history.Read(dir, options)
+	h, err := history.Read(dir, history.Options{Services: f.services, Last: f.since})
 	if err != nil {
 		return err
 	}

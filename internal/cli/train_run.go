@@ -29,7 +29,7 @@ import (
 // runFlags are those of candidates for an application.
 type runFlags struct {
 	history, app, workload string
-	duration               time.Duration
+	duration, since        time.Duration
 	scale, peak            float64
 	name                   string
 	output                 Format
@@ -43,6 +43,7 @@ type runFlags struct {
 
 func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.history, "history", "", "folder of an application's history (see history)")
+	LengthVar(flags, &f.since, "since", "with --history: use only so much of its end, such as 36h or 7d: since a release, say")
 	flags.StringVar(&f.app, "app", "", "name or file of an application, instead of a history")
 	flags.StringVar(&f.workload, "workload", "", "with --app: name, generators or file of a workload")
 	LengthVar(flags, &f.duration, "duration", "with --workload: how long, such as 36h or 7d")
@@ -107,6 +108,10 @@ func (f *trainFlags) trainRun(ctx context.Context, flags *pflag.FlagSet, stdout,
 	if len(subject.Guessed) > 0 {
 		fmt.Fprintf(stderr, "note: loadline evaluate will refuse this run, since too much is guessed (%s): %s\n",
 			strings.Join(subject.Guessed, "; "), pipeline.ToMeasure)
+	}
+	if len(subject.Replaced) > 0 {
+		fmt.Fprintf(stderr, "note: loadline evaluate will refuse this run, since it trains for a release that is gone (%s): %s\n",
+			strings.Join(subject.Replaced, "; "), pipeline.ToTrainAgain)
 	}
 	lock, err := lockFolder(f.out)
 	if err != nil {
@@ -187,6 +192,9 @@ func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) 
 	}
 	if r.app == "" && (r.duration != 0 || r.scale != 0 || r.peak != 0) {
 		fault("--duration, --scale and --peak are for --workload, not for --history")
+	}
+	if r.history == "" && r.since != 0 {
+		fault("--since is for --history")
 	}
 	if r.candidates < 1 || r.candidates > 1000 {
 		fault("--candidates is %d, must be from 1 to 1000", r.candidates)
@@ -288,7 +296,7 @@ func (f *runFlags) subject(ctx context.Context, seed uint64, stderr io.Writer) (
 }
 
 func (f *runFlags) fromHistory(stderr io.Writer) (*pipeline.Subject, error) {
-	h, err := history.Read(f.history, history.Options{})
+	h, err := history.Read(f.history, history.Options{Last: f.since})
 	if err != nil {
 		return nil, err
 	}

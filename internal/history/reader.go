@@ -15,8 +15,9 @@ import (
 
 // Options select a part of a history. The zero value is all of it.
 type Options struct {
-	From, To time.Time // steps that end after From and not after To; zero = open
-	Services []string  // these, and their calls in both directions; empty = all
+	From, To time.Time     // steps that end after From and not after To; zero = open
+	Last     time.Duration // only so much of the end; zero = all
+	Services []string      // these, and their calls in both directions; empty = all
 }
 
 // Read reads the history in a folder, or a part of it, in the form that Tidy makes.
@@ -29,6 +30,11 @@ func Read(dir string, o Options) (*History, error) {
 		return nil, fmt.Errorf("the history in %s is unfinished (%d of %d parts are there): run the command that wrote it again, it "+
 			"resumes where it stopped",
 			dir, partsThere(dir, m), m.Parts())
+	}
+	if o.Last > 0 {
+		if from := m.At(m.Steps - 1).Add(-o.Last); from.After(o.From) {
+			o.From = from
+		}
 	}
 	from, to := o.steps(m)
 	if from >= to {

@@ -10,10 +10,10 @@ import (
 const hoursPerMonth = 730
 
 // What Loadline itself takes. The controller's two replicas request 100m and 256Mi each
-// (deploy/controller). Its 24 queries every 15 s are taken as 12 ms of Prometheus' CPU each. A weekly
-// retraining takes 48 s of two cores (docs/performance.md).
+// (deploy/controller). Its 24 queries every 15 s take 1.1 ms of Prometheus' CPU each for an application
+// of ten services, a weekly retraining 48 s of two cores (docs/performance.md).
 const (
-	ownCores              = 0.2 + 24*0.012/15
+	ownCores              = 0.2 + 24*0.0011/15
 	ownGiB                = 0.5
 	ownCoreHoursTraining  = 48 * 2.0 / 3600
 	ownTrainingsPerMonth  = hoursPerMonth / (24 * 7.0)

@@ -170,6 +170,9 @@ func (f *Folder) refusal(candidates []Outcome) string {
 		return fmt.Sprintf("too much of the history is guessed (%s): any saving would follow from the guesses. To decide, %s", joined(g, 3),
 			ToMeasure)
 	}
+	if r := f.Subject.Replaced; len(r) > 0 {
+		return fmt.Sprintf("the candidates were trained for a release that is gone (%s). To decide, %s", joined(r, 3), ToTrainAgain)
+	}
 	for _, c := range candidates {
 		if m, err := policy.OpenModel(f.ModelPath(c.Name)); err == nil && m.TrainedFor() != f.Subject.Name {
 			return fmt.Sprintf("candidate %s was trained for %s, this is %s: train one on the history of this application", c.Name,

@@ -52,7 +52,8 @@ type Summary struct {
 	// Today is the autoscaler that the user runs; none = unknown.
 	Today            string   `json:"today,omitempty"`
 	AssumedObjective bool     `json:"assumed_objective,omitempty"`
-	Guessed          []string `json:"guessed,omitempty"` // what a conclusion would rest on, and what to measure
+	Guessed          []string `json:"guessed,omitempty"`  // what a conclusion would rest on, and what to measure
+	Replaced         []string `json:"replaced,omitempty"` // services whose training part shows a release that is gone
 
 	Knowledge Knowledge `json:"knowledge"`
 }

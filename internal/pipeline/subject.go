@@ -33,7 +33,10 @@ type Subject struct {
 	AssumedObjective bool
 	// Guessed are figures without which nothing can be concluded; each entry names one and what to
 	// measure.
-	Guessed   []string
+	Guessed []string
+	// Replaced are services whose training part shows a release that is gone; each entry says what
+	// changed and when.
+	Replaced  []string
 	Knowledge Knowledge // how well the model is known
 }
 

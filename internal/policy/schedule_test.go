@@ -63,7 +63,8 @@ func TestCoarserScheduleKeepsTheLastOfAnInterval(t *testing.T) {
 	for _, step := range coarse.Steps[0] {
 		at = append(at, step.At)
 	}
-	if want := []time.Duration{0, 30 * time.Second}; !reflect.DeepEqual(at, want) || coarse.Steps[0][0].Replicas != 3 || coarse.Len() != 4 {
+	if want := []time.Duration{0, 30 * time.Second}; !reflect.DeepEqual(at, want) || coarse.Steps[0][0].Replicas != 3 ||
+		coarse.Len() != 4 {
 		t.Errorf("steps at %v, want %v: %+v", at, want, coarse.Steps[0])
 	}
 	if s.Len() != 5 {
@@ -86,7 +87,8 @@ func TestOraclePlanAsASchedule(t *testing.T) {
 }
 
 func TestAScheduleAtAnInstant(t *testing.T) {
-	s := &Schedule{Steps: [][]ScheduleStep{{{At: 0, Allocation: loadline.Allocation{Replicas: 2}}, {At: time.Minute, Allocation: loadline.Allocation{Replicas: 5}}}}}
+	s := &Schedule{Steps: [][]ScheduleStep{{{At: 0, Allocation: loadline.Allocation{Replicas: 2}},
+		{At: time.Minute, Allocation: loadline.Allocation{Replicas: 5}}}}}
 	for at, want := range map[time.Duration]int{0: 2, 59 * time.Second: 2, time.Minute: 5, time.Hour: 5} {
 		if got := s.At(at)[0].Replicas; got != want {
 			t.Errorf("%v: %d replicas, want %d", at, got, want)

@@ -14,29 +14,12 @@ import (
 
 // Today is the policy that scaled an application at the end of its history.
 type Today struct {
-	Spec string // in the notation of policies, such as hpa:target=60
-	// Bounds are the replicas of each service: those of its autoscaler, or zero without one.
-	Bounds []ReplicaBounds
-	Notes  []string // what had to be assumed
+	Spec  string   // in the notation of policies, such as hpa:target=60
+	Notes []string // what had to be assumed
 }
-
-// ReplicaBounds are the bounds of an autoscaler; a Max of 0 means that there is none.
-type ReplicaBounds struct{ Min, Max int }
 
 // ErrNoAutoscaler: the history shows no autoscaler of the application.
 var ErrNoAutoscaler = errors.New("the history shows no autoscaler")
-
-// In is the application with these bounds.
-func (t Today) In(app *loadline.App) *loadline.App {
-	bounded := *app
-	bounded.Services = slices.Clone(app.Services)
-	for i, b := range t.Bounds {
-		if b.Max > 0 {
-			bounded.Services[i].Bounds.MinReplicas, bounded.Services[i].Bounds.MaxReplicas = b.Min, b.Max
-		}
-	}
-	return &bounded
-}
 
 // kedaPrefix of the names of HorizontalPodAutoscalers that KEDA makes.
 const kedaPrefix = "keda-hpa-"
@@ -44,7 +27,7 @@ const kedaPrefix = "keda-hpa-"
 // TodayOf is the policy that the autoscalers of a history amount to. What has no counterpart
 // among the policies is an error that names it.
 func TodayOf(app *loadline.App, all []history.Autoscaler) (Today, error) {
-	today := Today{Bounds: make([]ReplicaBounds, len(app.Services))}
+	var today Today
 	note := func(format string, args ...any) { today.Notes = append(today.Notes, fmt.Sprintf(format, args...)) }
 	read := make([]scaledBy, len(app.Services))
 	var faults []error
@@ -56,7 +39,6 @@ func TodayOf(app *loadline.App, all []history.Autoscaler) (Today, error) {
 			continue
 		}
 		a := &all[at]
-		today.Bounds[i] = ReplicaBounds{a.MinReplicas, a.MaxReplicas}
 		var err error
 		if read[i], err = readAutoscaler(a, s, note); err != nil {
 			faults = append(faults, err)

@@ -33,16 +33,14 @@ func TestAutoscalersBecomeAPolicyAndBack(t *testing.T) {
 		if err != nil || today.Spec != spec {
 			t.Errorf("%s became %q: %v", spec, today.Spec, err)
 		}
-		if b := today.Bounds[0]; b != (ReplicaBounds{2, 9}) {
-			t.Errorf("%s: bounds %v", spec, b)
-		}
 	}
 }
 
 func TestAutoscalersThatHaveNoPolicy(t *testing.T) {
 	app := twoServices()
 	of := func(name string, targets ...history.AutoscalerTarget) history.Autoscaler {
-		return history.Autoscaler{Name: name, Service: strings.TrimPrefix(name, kedaPrefix), MinReplicas: 1, MaxReplicas: 4, Targets: targets}
+		return history.Autoscaler{Name: name, Service: strings.TrimPrefix(name, kedaPrefix), MinReplicas: 1, MaxReplicas: 4,
+			Targets: targets}
 	}
 	cpu := history.AutoscalerTarget{Metric: "cpu", Type: history.Utilization, Value: 60}
 	queue := history.AutoscalerTarget{Metric: "queue_length", Type: history.TotalValue, Value: 30}
@@ -66,9 +64,6 @@ func TestAutoscalersThatHaveNoPolicy(t *testing.T) {
 	if err != nil || today.Spec != "hpa:target=80" || len(today.Notes) != 2 {
 		t.Errorf("%+v, %v", today, err)
 	}
-	if in := today.In(app); in.Services[0].Bounds.MaxReplicas != 4 || app.Services[0].Bounds.MaxReplicas != 9 {
-		t.Errorf("bounds %+v", in.Services[0].Bounds)
-	}
 }
 
 func TestHPATargetsOfServices(t *testing.T) {
@@ -77,7 +72,8 @@ func TestHPATargetsOfServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := p.(*HPA); h.metricsOf(time.Time{}, loadline.Situation{}, 0)[0].target != 50 || h.metricsOf(time.Time{}, loadline.Situation{}, 1)[0].target != 90 {
+	if h := p.(*HPA); h.metricsOf(time.Time{}, loadline.Situation{}, 0)[0].target != 50 || h.metricsOf(time.Time{},
+		loadline.Situation{}, 1)[0].target != 90 {
 		t.Error("the targets are not those of the services")
 	}
 	if p, err = New("hpa:cart=off", app); err != nil {

@@ -18,7 +18,8 @@ type Run struct {
 }
 
 // Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests include
-// those that users would have sent, had they not left. Requests, failures, the SLO and latencies exclude the warm-up; cost and changes include it.
+// those that users would have sent, had they not left. Requests, failures, the SLO and latencies exclude
+// the warm-up; cost and changes include it.
 type Result struct {
 	Policy   string `json:"policy"`
 	App      string `json:"app"`

@@ -63,6 +63,10 @@ func source(p *past) string {
 	return "from " + p.h.At(0).UTC().Format(time.RFC3339)
 }
 
+// farBeyond is the multiple of the assumed maximum of replicas up to which that of an autoscaler is
+// taken.
+const farBeyond = 4
+
 func service(p *past, i int, m *model) loadline.Service {
 	name := p.tracks[i].name
 	field := "services." + name
@@ -84,8 +88,14 @@ func service(p *past, i int, m *model) loadline.Service {
 		MinCPU: m.size.CPURequest / 4, MaxCPU: 4 * max(m.size.CPURequest, m.size.CPULimit),
 		MinMemory: max(m.size.MemoryRequest/4, 1<<20), MaxMemory: 4 * max(m.size.MemoryRequest, m.size.MemoryLimit),
 	}
+	why := "twice the measured maximum and at least ten"
+	if a := p.h.Manifest.Autoscaler(name); a != nil && a.MaxReplicas > 0 {
+		// Far more replicas than ever ran need not be simulated.
+		s.Bounds.MinReplicas, s.Bounds.MaxReplicas = a.MinReplicas, min(a.MaxReplicas, farBeyond*s.Bounds.MaxReplicas)
+		why = "those of its autoscaler"
+	}
 	m.notes.assume(field+".bounds", fmt.Sprintf("replicas %d..%d", s.Bounds.MinReplicas, s.Bounds.MaxReplicas),
-		"twice the measured maximum and at least ten; a quarter to four times the CPU and memory")
+		why+"; a quarter to four times the CPU and memory")
 	m.notes.assume(field+".optionalPrice", 1, "nothing is known to be optional")
 	return s
 }

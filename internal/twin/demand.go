@@ -18,6 +18,7 @@ type demand struct {
 	scale    float64    // residual spread of the CPU per replica, cores
 	from     int        // first step at which it applies
 	changes  []Change
+	later    *Change // in the held-out part; nil = none
 	rows     int
 	measured bool
 }
@@ -36,7 +37,7 @@ const maxRows = 2000
 // last change, and the factors of the kinds of requests if they differ.
 func (p *past) demand(g *graph, i int, n *notes) demand {
 	t := p.tracks[i]
-	rows := p.cpuRows(g, i)
+	rows := p.cpuRows(g, i, t.windows)
 	if len(rows) < 12 {
 		return t.assumedDemand(n)
 	}
@@ -56,7 +57,33 @@ func (p *past) demand(g *graph, i int, n *notes) demand {
 		d.work, d.perVisit = w.factors(plain, len(g.kinds))
 		d.idle, d.scale = w.idle, w.scale
 	}
+	if d.later = p.laterChange(g, i, &d); d.later != nil {
+		n.warn("service %s: CPU per request changed from %v to %v at %s, as by a release, in the held-out part: the twin is of the "+
+			"release before it", t.name, d.later.Before, d.later.After, d.later.At.UTC().Format(time.RFC3339))
+	}
 	return d
+}
+
+// laterChange is the last change of the CPU time per request in the held-out part, compared with
+// what was fitted; nil = none.
+func (p *past) laterChange(g *graph, i int, d *demand) *Change {
+	t := p.tracks[i]
+	rows := p.cpuRows(g, i, slices.Concat(t.windows, p.makeWindows(t, p.cut, p.h.Steps)))
+	rows = rows[slices.IndexFunc(rows, func(r cpuRow) bool { return r.from >= d.from }):]
+	if d.work != nil {
+		rows = weigh(rows, d.work)
+	}
+	starts := changePoints(rows)
+	last := starts[len(starts)-1]
+	if last == 0 {
+		return nil
+	}
+	after := fitCPU(rows[last:]).slope
+	if math.Abs(after-d.perVisit) < changeLeast*d.perVisit {
+		return nil
+	}
+	return &Change{At: p.h.At(rows[last].from), Before: seconds(d.perVisit).Round(time.Microsecond),
+		After: seconds(after).Round(time.Microsecond)}
 }
 
 // visitors are the kinds that visit a service.
@@ -113,11 +140,10 @@ type cpuRow struct {
 
 // cpuRows are the windows that show the CPU demand of requests. A replica at its limit uses
 // what it gets, not what it needs.
-func (p *past) cpuRows(g *graph, service int) []cpuRow {
-	t := p.tracks[service]
+func (p *past) cpuRows(g *graph, service int, windows []window) []cpuRow {
 	var rows []cpuRow
-	for i := range t.windows {
-		w := &t.windows[i]
+	for i := range windows {
+		w := &windows[i]
 		if !w.sound() || !w.even || math.IsNaN(w.cpu) || w.cpu > 0.9*w.ready*w.limit {
 			continue
 		}

@@ -86,7 +86,7 @@ func prepare(h *history.History, o Options) (*past, error) {
 		return nil, err
 	}
 	for _, t := range p.tracks {
-		t.windows = p.makeWindows(t)
+		t.windows = p.makeWindows(t, 0, p.cut)
 	}
 	if err := p.checkLoad(); err != nil {
 		return nil, err

@@ -38,9 +38,10 @@ type Report struct {
 // held-out part.
 type ServiceReport struct {
 	Service string   `json:"service"`
-	Changes []Change `json:"changes,omitempty"` // of the CPU time of a request
-	Rows    int      `json:"rows"`              // minutes that CPU was fitted to
-	Misfit  Number   `json:"misfit"`            // of response times in the fit; null = nothing to fit to
+	Changes []Change `json:"changes,omitempty"`      // of the CPU time of a request
+	Later   *Change  `json:"later_change,omitempty"` // in the held-out part: the twin is of the release before it
+	Rows    int      `json:"rows"`                   // minutes that CPU was fitted to
+	Misfit  Number   `json:"misfit"`                 // of response times in the fit; null = nothing to fit to
 
 	Work []WorkReport `json:"work,omitempty"` // CPU per visit by kind of request
 
@@ -128,7 +129,7 @@ func (t *Twin) score(p *past, g *graph, models []model) {
 	for i, tr := range p.tracks {
 		m := &models[i]
 		r := ServiceReport{
-			Service: tr.name, Changes: m.demand.changes, Rows: m.demand.rows, Misfit: Number(m.station.misfit),
+			Service: tr.name, Changes: m.demand.changes, Later: m.demand.later, Rows: m.demand.rows, Misfit: Number(m.station.misfit),
 			LowestRate: Number(m.seen.lowest), HighestRate: Number(m.seen.highest), Busiest: Number(m.seen.busiest),
 			Replicas: m.seen.replicas, Work: m.demand.report(g),
 		}

@@ -153,7 +153,54 @@ func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
 	near(t, "CPU after, in ms", 1000*c.After.Seconds(), 15, 0.45)
 	near(t, "CPU of the twin, in ms", 1000*tw.App.Services[0].CPU.Mean.Seconds(), 15, 0.45)
 	atMost(t, "the p99", r.Twin.P99.All, 0.08)
+	if r.Later != nil {
+		t.Errorf("there was no release after it: %v", r.Later)
+	}
 	warned(t, tw, "as by a release")
+}
+
+func TestAReleaseInTheHeldOutPartIsReported(t *testing.T) {
+	at := 43 * time.Hour // the last 9.6 h are held out
+	h, err := recording{
+		app: builtIn("single"), load: "diurnal:low=20,high=200,period=6h,peak=2h+noise:cv=0.08,corr=5m",
+		engine: "fluid", policy: "hpa:target=70", duration: 48 * time.Hour,
+		perturb: simulate.Perturb{CPUNoise: 0.1, MetricsLoss: 0.02, Disturbances: []sim.Disturbance{{At: at, Version: &release}}},
+	}.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tw := fit(t, h, Options{})
+	r := tw.Report.Services[0]
+	if r.Later == nil || len(r.Changes) > 0 {
+		t.Fatalf("later %v, earlier %v, want the one at %v", r.Later, r.Changes, at)
+	}
+	if off := r.Later.At.Sub(sim.Time(at)).Abs(); off > 10*time.Minute {
+		t.Errorf("the change is dated %v off", off)
+	}
+	near(t, "CPU before, in ms", 1000*r.Later.Before.Seconds(), 10, 0.3)
+	near(t, "CPU after, in ms", 1000*r.Later.After.Seconds(), 15, 0.45)
+	near(t, "CPU of the twin, in ms", 1000*tw.App.Services[0].CPU.Mean.Seconds(), 10, 0.3)
+	warned(t, tw, "the twin is of the release before it")
+	for _, tw := range []*Twin{singleTwin(), bookinfoTwin()} {
+		for _, r := range tw.Report.Services {
+			if r.Later != nil {
+				t.Errorf("service %s had no release: %v", r.Service, r.Later)
+			}
+		}
+	}
+}
+
+func TestBoundsAreThoseOfTheAutoscaler(t *testing.T) {
+	h := *singleDay()
+	for _, row := range []struct{ autoscaler, min, max int }{{0, 1, 10}, {7, 2, 7}, {1000, 2, 40}} {
+		h.Manifest.Autoscalers = nil
+		if row.autoscaler > 0 {
+			h.Manifest.Autoscalers = []history.Autoscaler{{Name: "server", Service: "server", MinReplicas: 2, MaxReplicas: row.autoscaler}}
+		}
+		if b := fit(t, &h, Options{}).App.Services[0].Bounds; b.MinReplicas != row.min || b.MaxReplicas != row.max {
+			t.Errorf("an autoscaler of at most %d replicas: %+v", row.autoscaler, b)
+		}
+	}
 }
 
 func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {

@@ -38,12 +38,12 @@ var tails = [4]history.ServiceMetric{history.LatencyP50, history.LatencyP90, his
 
 func (p *past) windowSteps() int { return max(1, int(math.Ceil(windowSpan.Seconds()/p.step))) }
 
-// makeWindows averages the fitted part.
-func (p *past) makeWindows(t *track) []window {
+// makeWindows averages the steps [from, to).
+func (p *past) makeWindows(t *track, from, to int) []window {
 	n := p.windowSteps()
 	settle := int(math.Ceil(settleSpan.Seconds() / p.step))
-	windows := make([]window, 0, p.cut/n)
-	for from := 0; from+n <= p.cut; from += n {
+	windows := make([]window, 0, (to-from)/n)
+	for ; from+n <= to; from += n {
 		w := p.average(t, from, from+n)
 		w.steady = w.even && p.evenReplicas(t, max(0, from-settle), from)
 		windows = append(windows, w)

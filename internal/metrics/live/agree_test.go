@@ -33,9 +33,9 @@ type said struct {
 
 // simulated runs an application and gives what its exporters show, and what its
 // observer said minute by minute.
-func simulated(t *testing.T) (*loadline.App, []byte, []said) {
+func simulated(t testing.TB, name string) (*loadline.App, []byte, []said) {
 	t.Helper()
-	model, err := apps.Load("bookinfo")
+	model, err := apps.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func simulated(t *testing.T) (*loadline.App, []byte, []said) {
 func TestAgreesWithTheCluster(t *testing.T) {
 	t.Parallel()
 	need(t, "prometheus", "promtool")
-	app, text, list := simulated(t)
+	app, text, list := simulated(t, "bookinfo")
 	dir := t.TempDir()
 	blocks(t, dir, text)
 	p := start(t, dir, "")

@@ -1,8 +1,11 @@
 package live
 
 import (
+	"bufio"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,4 +82,52 @@ func BenchmarkObserve(b *testing.B) {
 		b.Fatal("something is absent")
 	}
 	b.ReportMetric(float64(s.Report().Queries), "queries/op")
+}
+
+// BenchmarkPrometheus is what observing an application of ten services costs a real Prometheus: CPU
+// time of its process by its own metrics.
+func BenchmarkPrometheus(b *testing.B) {
+	need(b, "prometheus", "promtool")
+	app, text, list := simulated(b, "boutique")
+	dir := b.TempDir()
+	blocks(b, dir, text)
+	server := start(b, dir, "")
+	s := source(b, server.url, Options{App: app, Namespace: "shop"})
+	last := list[len(list)-1]
+	into := &loadline.Observation{Services: make([]loadline.ServiceObservation, len(app.Services))}
+	for i := range into.Services {
+		into.Services[i].Pods = make([]loadline.PodObservation, len(last.pods[i]))
+	}
+	if err := s.Observe(b.Context(), last.now, last.pods, into); err != nil { // asks more, to find out what there is
+		b.Fatal(err)
+	}
+	before, queries := server.cpuSeconds(b), 0
+	for b.Loop() {
+		if err := s.Observe(b.Context(), last.now, last.pods, into); err != nil {
+			b.Fatal(err)
+		}
+		queries += s.Report().Queries
+	}
+	b.ReportMetric(1000*(server.cpuSeconds(b)-before)/float64(queries), "server-ms/query")
+	b.ReportMetric(float64(queries)/float64(b.N), "queries/op")
+}
+
+func (s *server) cpuSeconds(t testing.TB) float64 {
+	t.Helper()
+	resp, err := http.Get(s.url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if value, found := strings.CutPrefix(lines.Text(), "process_cpu_seconds_total "); found {
+			seconds, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return seconds
+		}
+	}
+	t.Fatal("the server does not say what CPU time it has used")
+	return 0
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // need skips a test where a program is not installed.
-func need(t *testing.T, programs ...string) {
+func need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -33,7 +33,7 @@ type server struct {
 
 // start starts a server with a configuration over what its folder holds, and waits
 // until it answers.
-func start(t *testing.T, dir, configuration string, flags ...string) *server {
+func start(t testing.TB, dir, configuration string, flags ...string) *server {
 	t.Helper()
 	file := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(file, []byte(configuration), 0o666); err != nil {
@@ -76,7 +76,7 @@ func (s *server) stop() {
 }
 
 // blocks makes blocks of an OpenMetrics text in a folder.
-func blocks(t *testing.T, dir string, text []byte) {
+func blocks(t testing.TB, dir string, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "metrics.txt")
 	if err := os.WriteFile(file, text, 0o666); err != nil {

@@ -118,7 +118,8 @@ func doubleAutoscaler(e *exposed) {
 	for _, instance := range []string{"a", "b"} {
 		labels := fmt.Sprintf(`namespace="odd",horizontalpodautoscaler="keda-hpa-restarted",instance=%q`, instance)
 		for i := range scrapes {
-			e.add("kube_horizontalpodautoscaler_info", "gauge", "", labels+`,scaletargetref_kind="Deployment",scaletargetref_name="restarted"`, "1", i)
+			e.add("kube_horizontalpodautoscaler_info", "gauge", "", labels+
+				`,scaletargetref_kind="Deployment",scaletargetref_name="restarted"`, "1", i)
 			e.add("kube_horizontalpodautoscaler_spec_min_replicas", "gauge", "", labels, "2", i)
 			e.add("kube_horizontalpodautoscaler_spec_max_replicas", "gauge", "", labels, "12", i)
 			target := "20"
