@@ -104,9 +104,11 @@ run. If it is interrupted, the same command resumes.`,
 	flags.Float64Var(&f.maxChurn, "max-churn", pipeline.DefaultMaxChurn, "times as often as today's deployment that a promoted one may change")
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each deployment on each stretch at first")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
-	flags.StringArrayVar(&f.known, "known", nil, "figure that the history does not show: SERVICE.workers=16 or SERVICE.startup=20s; repeatable")
+	flags.StringArrayVar(&f.known, "known", nil,
+		"figure that the history does not show: SERVICE.workers=16 or SERVICE.startup=20s; repeatable")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
-	flags.BoolVar(&f.verbose, "verbose", false, "print the figures under other conditions, how the candidate was chosen, and the table of Scaling-Ops' environment")
+	flags.BoolVar(&f.verbose, "verbose", false,
+		"print the figures under other conditions, how the candidate was chosen, and the table of Scaling-Ops' environment")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	f.nodes.add(flags)
 	f.output.Add(flags)

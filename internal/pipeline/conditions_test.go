@@ -54,7 +54,8 @@ func TestARuleThatNeedsEmptyNodes(t *testing.T) {
 	}
 	j.NeighboursGiven = true
 	e = mustEvaluate(t, f, j)
-	if v := e.Verdict; v.Kind != Change || v.Policy != "hpa:target=280" || len(v.Depends) != 1 || v.Depends[0].Holds && v.Depends[0].Value >= 0.85 {
+	if v := e.Verdict; v.Kind != Change || v.Policy != "hpa:target=280" || len(v.Depends) != 1 ||
+		v.Depends[0].Holds && v.Depends[0].Value >= 0.85 {
 		t.Errorf("the nodes are the user's alone: %s, %+v", v.Sentence, v.Depends)
 	}
 }
@@ -66,8 +67,10 @@ func TestAGuessThatDecides(t *testing.T) {
 		t.Skip("runs three evaluations")
 	}
 	f := runOf(t, func(s *loadline.Service) { s.Wait = loadline.Dist{Mean: 50 * time.Millisecond, CV: 0.5} })
-	f.Subject.Knowledge.Ranges = []twin.Range{{Figure: twin.Workers, Service: "server", Low: 3, Likely: float64(f.App.Services[0].Workers), High: 1000}}
-	j := EvaluationSettings{Today: "hpa:target=25", Baselines: []string{"rule: hpa:target=65"}, Stretch: 10 * time.Minute, Workers: 2, NeighboursGiven: true}
+	likely := float64(f.App.Services[0].Workers)
+	f.Subject.Knowledge.Ranges = []twin.Range{{Figure: twin.Workers, Service: "server", Low: 3, Likely: likely, High: 1000}}
+	j := EvaluationSettings{Today: "hpa:target=25", Baselines: []string{"rule: hpa:target=65"},
+		Stretch: 10 * time.Minute, Workers: 2, NeighboursGiven: true}
 	e := mustEvaluate(t, f, j)
 	if v := e.Verdict; v.Kind != Undecided || !strings.Contains(v.Sentence, "workers in each pod of server") ||
 		!strings.Contains(v.Sentence, "--known SERVICE.workers=N") {

@@ -53,8 +53,8 @@ func (e *Evaluation) writeConditions(b *strings.Builder) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Conditions, on the busiest and the steepest %.0f minutes of the test part, %d runs each (!: the SLO is violated; cost against today "+
-		"in the same condition):\n", conditionStretch.Minutes(), conditionSeeds)
+	fmt.Fprintf(b, "Conditions, on the busiest and the steepest %.0f minutes of the test part, %d runs each (!: the SLO is violated; cost "+
+		"against today in the same condition):\n", conditionStretch.Minutes(), conditionSeeds)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{columns}, rows...) {
 		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
@@ -87,7 +87,8 @@ func (k *Knowledge) twinAssumed() string {
 	if len(c.Values) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("On later history the twin's CPU per service is off by %s %% in the median", c.spread("%.1f", func(v Value) float64 { return v.Value }))
+	text := fmt.Sprintf("On later history the twin's CPU per service is off by %s %% in the median",
+		c.spread("%.1f", func(v Value) float64 { return v.Value }))
 	if k.P99Error >= 0 {
 		text += fmt.Sprintf(", its p99 by %s", percentOf(k.P99Error))
 	}

@@ -60,7 +60,8 @@ func TestConditionsEnterTheVerdict(t *testing.T) {
 		want                   string
 	}{
 		{"a rule that holds on busy nodes", loose, rule, broken,
-			[]Condition{fitted, busyAt(0.5, true, true, met, met, met), busyAt(0.7, true, true, met, met, met), busyAt(0.85, false, true, met, met, met)},
+			[]Condition{fitted, busyAt(0.5, true, true, met, met, met), busyAt(0.7, true, true, met, met, met),
+				busyAt(0.85, false, true, met, met, met)},
 			Change, "saves 21.0 % (20.0 to 22.0 %), 21.00 of 100 USD a month; still holds with nodes 85 % busy."},
 		{"a rule that fails beyond what must be expected", loose, rule, broken,
 			[]Condition{fitted, busyAt(0.7, true, true, met, met, met), busyAt(0.85, false, true, met, bad, met)},
@@ -78,11 +79,13 @@ func TestConditionsEnterTheVerdict(t *testing.T) {
 		{"the rule fails, and the candidate holds and costs more than it", loose, ruleAt(met, 60, 61, 59), candidateAt(met, 79, 80, 78),
 			[]Condition{fitted, busyAt(0.7, true, true, met, bad, met)}, Promote, "Promote c: it meets the objective and saves 20.0 %"},
 		{"a guessed number of workers", loose, rule, broken,
-			[]Condition{fitted, workersOf("checkout", 2, met, bad, bad), workersOf("checkout", 8, met, met, met), workersOf("checkout", 5, met, bad, bad)},
+			[]Condition{fitted, workersOf("checkout", 2, met, bad, bad), workersOf("checkout", 8, met, met, met),
+				workersOf("checkout", 5, met, bad, bad)},
 			Undecided, "but it would violate the objective with fewer than 8 workers in each pod of checkout, such as 2 (4.00 % of the requests over it), where HPA at 80 % meets it. The number of requests " +
 				"that a pod of checkout works on at once (its setting of workers or threads: --known SERVICE.workers=N)"},
 		{"fewer workers break today's too", loose, rule, broken,
-			[]Condition{fitted, workersOf("checkout", 2, bad, bad, bad), workersOf("checkout", 8, met, met, met), workersOf("checkout", 5, bad, bad, bad)},
+			[]Condition{fitted, workersOf("checkout", 2, bad, bad, bad), workersOf("checkout", 8, met, met, met),
+				workersOf("checkout", 5, bad, bad, bad)},
 			Change, "; would not hold if a pod of checkout had fewer than 8 workers, nor would HPA at 80 %."},
 		{"every guess may be wrong", loose, rule, broken, []Condition{fitted, workersOf("checkout", 2, met, met, met)},
 			Change, "; holds at both ends of the range of workers."},
@@ -259,7 +262,8 @@ func TestKnownFiguresReplaceGuesses(t *testing.T) {
 		t.Error("the run was changed")
 	}
 	_, err = f.With([]string{"server.workers=0", "serve.workers=3", "server.wrokers=3", "server.startup=soon", "workers"})
-	for _, want := range []string{`workers are "0"`, `unknown service "serve"`, `unknown figure "wrokers"`, `start-up is "soon"`, `"workers" must be SERVICE.workers=N`} {
+	for _, want := range []string{`workers are "0"`, `unknown service "serve"`, `unknown figure "wrokers"`,
+		`start-up is "soon"`, `"workers" must be SERVICE.workers=N`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

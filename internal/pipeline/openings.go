@@ -36,7 +36,8 @@ type Settings struct {
 func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 	today, known := j.today(f)
 	s := Settings{
-		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known, Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known,
+		Baselines: j.Baselines, Cluster: j.Cluster.String(),
 		NeighboursGiven: j.NeighboursGiven, Known: f.known,
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 	}

@@ -13,8 +13,8 @@ func (c contest) doubtful(d *doubt) Verdict {
 	if who == c.name(d.entry) {
 		who = "it"
 	}
-	v.Sentence = fmt.Sprintf("Cannot tell yet: %s %s, but %s %s. %s would decide it.", c.name(d.entry), c.saving(d.entry.AgainstToday), who, d.does,
-		d.decides)
+	v.Sentence = fmt.Sprintf("Cannot tell yet: %s %s, but %s %s. %s would decide it.", c.name(d.entry), c.saving(d.entry.AgainstToday),
+		who, d.does, d.decides)
 	return v
 }
 

@@ -118,56 +118,56 @@ const (
 )
 
 // narrow finds the service and the value that matter, where a deployment that would be recommended
-// fails with the figure of several services at an end of its range.
+// fails with a guessed figure at an end of its range.
 func (t trials) narrow(ctx context.Context, share [2]float64) error {
 	e := t.evaluation
 	e.hold()
-	contest := e.contest(t.MaxChurn)
-	d := contest.openDoubt()
+	d := e.contest(t.MaxChurn).openDoubt()
 	if d == nil || d.condition == nil || !slices.Contains([]twin.Figure{twin.Workers, twin.Startup}, d.condition.Figure) {
 		return nil
 	}
-	labels := []string{TodayLabel, d.entry.Label}
-	try := func(c Condition) (*Condition, error) {
+	// holds tries one value of one service.
+	holds := func(v Value) (bool, error) {
+		c := Condition{Figure: d.condition.Figure, Values: []Value{v}, Needed: true, Open: true}
 		c.Name = c.title()
-		found, err := t.under(ctx, []Condition{c}, labels, share)
+		found, err := t.under(ctx, []Condition{c}, []string{TodayLabel, d.entry.Label}, share)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		e.Conditions = append(e.Conditions, found...)
 		e.hold()
-		return &e.Conditions[len(e.Conditions)-1], nil
+		last := &e.Conditions[len(e.Conditions)-1]
+		return !last.TodayMeets || last.result(d.entry.Label).Holds, nil
 	}
-	joint, alone := *d.condition, *d.condition
-	if len(joint.Values) > 1 {
-		alone.Values = nil
-		for _, v := range joint.Values[:min(len(joint.Values), mostAlone)] {
-			c, err := try(Condition{Figure: joint.Figure, Values: []Value{v}, Needed: true, Open: true})
-			if err != nil {
-				return err
-			}
-			if c.TodayMeets && !c.result(d.entry.Label).Holds {
-				alone = *c
-				break
-			}
+	values := d.condition.Values
+	if len(values) == 1 {
+		return bisect(values[0], d.condition.Figure == twin.Workers, holds)
+	}
+	for _, v := range values[:min(len(values), mostAlone)] {
+		if ok, err := holds(v); err != nil {
+			return err
+		} else if !ok {
+			return bisect(v, d.condition.Figure == twin.Workers, holds)
 		}
 	}
-	if len(alone.Values) == 0 { // only together
-		return nil
-	}
-	fails, holds := alone.Values[0], alone.Values[0].Likely
+	return nil // only together
+}
+
+// bisect between a value with which a deployment fails and the likely one.
+func bisect(fails Value, whole bool, holds func(Value) (bool, error)) error {
+	good := fails.Likely
 	for range mostHalves {
 		middle := fails
-		if middle.Value = between(fails.Value, holds, joint.Figure == twin.Workers); middle.Value == fails.Value || middle.Value == holds {
-			break
+		if middle.Value = between(fails.Value, good, whole); middle.Value == fails.Value || middle.Value == good {
+			return nil
 		}
-		c, err := try(Condition{Figure: joint.Figure, Values: []Value{middle}, Needed: true, Open: true})
-		if err != nil {
+		ok, err := holds(middle)
+		switch {
+		case err != nil:
 			return err
-		}
-		if c.result(d.entry.Label).Holds {
-			holds = middle.Value
-		} else {
+		case ok:
+			good = middle.Value
+		default:
 			fails = middle
 		}
 	}

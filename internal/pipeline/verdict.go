@@ -42,8 +42,9 @@ type Verdict struct {
 }
 
 func refused(reason string) Verdict {
-	return Verdict{Kind: Refused, Sentence: "Refused: " + reason + ".", Reasons: []string{}, Depends: []Dependence{}, TodayPerMonth: result.Number(nan),
-		Saved: result.Number(nan), SavedLow: result.Number(nan), SavedHigh: result.Number(nan)}
+	return Verdict{Kind: Refused, Sentence: "Refused: " + reason + ".", Reasons: []string{}, Depends: []Dependence{},
+		TodayPerMonth: result.Number(nan),
+		Saved:         result.Number(nan), SavedLow: result.Number(nan), SavedHigh: result.Number(nan)}
 }
 
 // contest is the deployments that a verdict is about.
