@@ -72,9 +72,12 @@ func TestAGuessThatDecides(t *testing.T) {
 	j := EvaluationSettings{Today: "hpa:target=25", Baselines: []string{"rule: hpa:target=65"},
 		Stretch: 10 * time.Minute, Workers: 2, NeighboursGiven: true}
 	e := mustEvaluate(t, f, j)
-	if v := e.Verdict; v.Kind != Undecided || !strings.Contains(v.Sentence, "workers in each pod of server") ||
-		!strings.Contains(v.Sentence, "--known SERVICE.workers=N") {
-		t.Errorf("it may have 3: %s", v.Sentence)
+	// It is undecided, or something else is recommended that holds with 3 workers.
+	reasons := strings.Join(e.Verdict.Reasons, "\n")
+	if v := e.Verdict; v.Policy == "hpa:target=65" || v.Kind == Keep ||
+		!strings.Contains(reasons, "HPA at 65 % would violate the objective with") ||
+		!strings.Contains(reasons, "workers in each pod of server") {
+		t.Errorf("it may have 3: %s\n%s", v.Sentence, reasons)
 	}
 	tried := 0
 	for _, c := range e.Conditions {

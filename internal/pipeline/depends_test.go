@@ -81,7 +81,8 @@ func TestConditionsEnterTheVerdict(t *testing.T) {
 		{"a guessed number of workers", loose, rule, broken,
 			[]Condition{fitted, workersOf("checkout", 2, met, bad, bad), workersOf("checkout", 8, met, met, met),
 				workersOf("checkout", 5, met, bad, bad)},
-			Undecided, "but it would violate the objective with fewer than 8 workers in each pod of checkout, such as 2 (4.00 % of the requests over it), where HPA at 80 % meets it. The number of requests " +
+			Undecided, "but it would violate the objective with fewer than 8 workers in each pod of checkout, such as 2 (4.00 % " +
+				"of the requests over it), where HPA at 80 % meets it. The number of requests " +
 				"that a pod of checkout works on at once (its setting of workers or threads: --known SERVICE.workers=N)"},
 		{"fewer workers break today's too", loose, rule, broken,
 			[]Condition{fitted, workersOf("checkout", 2, bad, bad, bad), workersOf("checkout", 8, met, met, met),
@@ -140,9 +141,14 @@ func namesOf(all []Condition) (names []string) {
 	return names
 }
 
+func beside(use float64) EvaluationSettings {
+	return EvaluationSettings{NeighboursGiven: true, Cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: use}}}
+}
+
 func TestConditionsFollowWhatIsKnown(t *testing.T) {
 	ranges := []twin.Range{
-		{Figure: twin.Workers, Service: "web", Low: 2, Likely: 1000, High: 1000}, {Figure: twin.Workers, Service: "db", Low: 5, Likely: 16, High: 64},
+		{Figure: twin.Workers, Service: "web", Low: 2, Likely: 1000, High: 1000},
+		{Figure: twin.Workers, Service: "db", Low: 5, Likely: 16, High: 64},
 		{Figure: twin.Startup, Service: "db", Low: 1, Likely: 20, High: 60}, {Figure: twin.NodeSize, Low: 2, Likely: 16, High: 64},
 	}
 	for name, row := range map[string]struct {
@@ -153,17 +159,17 @@ func TestConditionsFollowWhatIsKnown(t *testing.T) {
 		"nothing is known": {Knowledge{}, EvaluationSettings{}, "as fitted* | nodes 50 % busy*? | nodes 70 % busy*? | nodes 85 % busy?"},
 		"the nodes were measured": {Knowledge{Others: &Others{Neighbours: pool.Neighbours{Use: 0.4}, Busiest: 0.56}}, EvaluationSettings{},
 			"as fitted* | nodes 50 % busy* | nodes 56 % busy* | nodes 70 % busy | nodes 85 % busy"},
-		"no others were measured": {Knowledge{Others: &Others{}}, EvaluationSettings{}, "as fitted* | nodes 50 % busy | nodes 70 % busy | nodes 85 % busy"},
-		"neighbours are given": {Knowledge{}, EvaluationSettings{NeighboursGiven: true, Cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: 0.7}}},
+		"no others were measured": {Knowledge{Others: &Others{}}, EvaluationSettings{},
+			"as fitted* | nodes 50 % busy | nodes 70 % busy | nodes 85 % busy"},
+		"neighbours are given": {Knowledge{}, beside(0.7),
 			"as fitted* | nodes 85 % busy"},
-		"figures are guessed": {Knowledge{Ranges: ranges}, EvaluationSettings{NeighboursGiven: true, Cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: 0.85}}},
+		"figures are guessed": {Knowledge{Ranges: ranges}, beside(0.85),
 			"as fitted* | 2 to 5 workers in each pod*? | 64 workers in each pod of db*? | pods of db that take 1 s to start*? | " +
 				"pods of db that take 60 s to start*? | nodes of 2 cores*? | nodes of 64 cores*?"},
 		"the pool is given": {Knowledge{Ranges: ranges[3:]}, EvaluationSettings{NeighboursGiven: true,
 			Cluster: pool.Cluster{Pools: []pool.Pool{{}}, Neighbours: pool.Neighbours{Use: 0.85}}}, "as fitted*"},
 		"the twin is off": {Knowledge{Services: []ServiceKnowledge{{"web", 0.03, 10}, {"db", 0.05, 10}, {"x", result.Number(math.NaN()), 1}}},
-			EvaluationSettings{NeighboursGiven: true, Cluster: pool.Cluster{Neighbours: pool.Neighbours{Use: 0.85}}},
-			"as fitted* | requests that take 3.0 to 5.0 % less CPU*? | requests that take 3.0 to 5.0 % more CPU*?"},
+			beside(0.85), "as fitted* | requests that take 3.0 to 5.0 % less CPU*? | requests that take 3.0 to 5.0 % more CPU*?"},
 	} {
 		f := &Folder{}
 		f.Subject.Knowledge = row.knowledge
@@ -203,7 +209,7 @@ func TestASavingThatWasNeverMeasuredIsDoubtful(t *testing.T) {
 	if got := e.extrapolates(d, "HPA at 120 %"); got != nil {
 		t.Errorf("a little beyond: %s", got.does)
 	}
-	if got := e.beyondMeasured(d, "HPA at 120 %"); !strings.Contains(got, "a pod of web serves 29 requests/s, and the history shows 20 at most") {
+	if got := e.beyondMeasured(d, "HPA at 120 %"); !strings.Contains(got, "web serves 29 requests/s, and the history shows 20 at most") {
 		t.Error(got)
 	}
 	if got := e.beyondMeasured(e.Entry(TodayLabel), "HPA"); got != "" {
