@@ -83,7 +83,6 @@ type proof struct {
 	rules      []bench.Policy // baselines, calibrated
 	calibrated []string       // their labels
 	choice     bench.Policy   // the candidate that is judged
-	bears      bool           // today's deployment meets the SLO on nodes as busy as they may be
 }
 
 // Evaluate chooses a candidate on the second part of a run's history and judges its deployment

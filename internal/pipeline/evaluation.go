@@ -65,6 +65,9 @@ type Selection struct {
 	Fallback  string             `json:"fallback"` // it, in the notation of policies
 	Choice    string             `json:"choice"`   // label of the candidate that is judged on the test part
 	Entries   []Entry            `json:"entries"`  // baselines and all candidates, in the order given
+	// Busy is the condition in which deployments must meet the SLO too; none = there is none, or
+	// today's violates it there.
+	Busy string `json:"busy,omitempty"`
 }
 
 // Roles of the policies of an evaluation.
@@ -94,8 +97,8 @@ type Entry struct {
 	Over      result.Number  `json:"over_slo_ratio"` // share of the requests
 	OverRange bench.Interval `json:"over_slo_range"` // it and its interval
 	WorstOver result.Number  `json:"worst_over_slo"` // of the worst stretch
-	// BusyOver is that of the worst stretch on nodes as busy as they may be, in the selection; 0 where
-	// today's deployment violates the SLO there.
+	// BusyOver is that of the worst stretch on nodes as busy as they may be, in the selection
+	// (Selection.Busy).
 	BusyOver result.Number `json:"busy_over_slo,omitempty"`
 	SLORatio result.Number `json:"worst_slo_ratio"`
 	SLO      State         `json:"slo"` // whether the objective is met

@@ -115,11 +115,12 @@ func (p *proof) onBusyNodes(ctx context.Context, work comparison, entries []Entr
 	if err != nil {
 		return err
 	}
-	if today := entryOf(found, TodayLabel); today != nil {
-		p.bears = today.WorstOver <= result.CountsIf
+	s := &p.evaluation.Selection
+	if today := entryOf(found, TodayLabel); today != nil && today.WorstOver <= result.CountsIf {
+		s.Busy = busy.Name
 	}
 	for i := range entries {
-		if p.bears {
+		if s.Busy != "" {
 			entries[i].BusyOver = found[i].WorstOver
 		}
 	}
