@@ -111,6 +111,7 @@ func (p *proof) onBusyNodes(ctx context.Context, work comparison, entries []Entr
 		return nil
 	}
 	work.on, work.under = crucial(work.on), []Condition{*busy}
+	work.policies = slices.DeleteFunc(slices.Clone(work.policies), func(d bench.Policy) bool { return d.Trained })
 	found, err := p.run(ctx, work)
 	if err != nil {
 		return err
@@ -120,8 +121,8 @@ func (p *proof) onBusyNodes(ctx context.Context, work comparison, entries []Entr
 		s.Busy = busy.Name
 	}
 	for i := range entries {
-		if s.Busy != "" {
-			entries[i].BusyOver = found[i].WorstOver
+		if e := entryOf(found, entries[i].Label); e != nil && s.Busy != "" {
+			entries[i].BusyOver = e.WorstOver
 		}
 	}
 	return nil

@@ -42,7 +42,9 @@ func (p *proof) tryConditions(ctx context.Context, whole []Entry, deployments []
 		on[i].Weight = 1 / float64(len(on))
 	}
 	able := e.able()
-	deployments = slices.DeleteFunc(slices.Clone(deployments), func(d bench.Policy) bool { return !slices.Contains(able, d.Label) })
+	deployments = slices.DeleteFunc(slices.Clone(deployments), func(d bench.Policy) bool {
+		return d.Trained || !slices.Contains(able, d.Label) // it would be trained for each condition
+	})
 	t := trials{p, on, startAt(deployments, whole, on)}
 	most := share[0] + 0.8*(share[1]-share[0])
 	if e.Conditions, err = t.under(ctx, p.conditions(), able, [2]float64{share[0], most}); err != nil {
