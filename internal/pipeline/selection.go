@@ -93,25 +93,30 @@ func (p *proof) onSelection(ctx context.Context, work comparison, from, to float
 	if err != nil {
 		return nil, err
 	}
-	last := middle + 0.6*(to-middle)
-	work.policies, work.share = startAt(work.policies, whole, work.on), [2]float64{middle, last}
+	last, deployments := middle+0.6*(to-middle), work.policies
+	work.policies, work.share = startAt(deployments, whole, work.on), [2]float64{middle, last}
 	entries, err := p.run(ctx, work)
 	if err != nil {
 		return nil, err
 	}
-	work.share = [2]float64{last, to}
-	return entries, p.onBusyNodes(ctx, work, entries)
+	work.policies, work.share = deployments, [2]float64{last, to}
+	return entries, p.onBusyNodes(ctx, work, whole, entries)
 }
 
 // onBusyNodes adds what deployments do on nodes as busy as they may be, if today's deployment meets
 // the SLO there.
-func (p *proof) onBusyNodes(ctx context.Context, work comparison, entries []Entry) error {
+func (p *proof) onBusyNodes(ctx context.Context, work comparison, whole, entries []Entry) error {
 	busy := busiest(p.conditions())
 	if busy == nil {
 		return nil
 	}
-	work.on, work.under = crucial(work.on), []Condition{*busy}
-	work.policies = slices.DeleteFunc(slices.Clone(work.policies), func(d bench.Policy) bool { return d.Trained })
+	on, err := stretches(p.folder.Selection, conditionStretch, nil)
+	if err != nil {
+		return err
+	}
+	work.on, work.length, work.under = crucial(on), conditionStretch, []Condition{*busy}
+	deployments := slices.DeleteFunc(slices.Clone(work.policies), func(d bench.Policy) bool { return d.Trained })
+	work.policies = startAt(deployments, whole, work.on)
 	found, err := p.run(ctx, work)
 	if err != nil {
 		return err
