@@ -30,6 +30,7 @@ import (
 	"github.com/loadline/loadline/internal/controller"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/kube"
+	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -45,6 +46,8 @@ type liveFlags struct {
 	kedaAddress                    string
 	kedaCert, kedaKey, kedaClients string
 	kedaHosts                      []string
+	allowPrometheus                []string
+	allowed                        prom.AllowList
 	hpaTolerance                   float64
 	logFormat, logLevel            string
 	once, dryRun                   bool
@@ -97,6 +100,8 @@ it at the end.`,
 		"with --once and without --dry-run: how long to wait for the lease")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
 	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
+	flags.StringSliceVar(&f.allowPrometheus, "allow-prometheus", nil,
+		"where spec.prometheus.url may point to, comma-separated: http://prometheus.monitoring:9090, https://*.example/tenant (default: anywhere)")
 	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "address of /metrics; empty = not served")
 	flags.StringVar(&f.healthAddress, "health-address", ":8081", "address of /healthz and /readyz; empty = not served")
 	flags.StringVar(&f.kedaAddress, "keda-address", "", "address of the KEDA external scaler, such as :9092; empty = not served")
@@ -155,6 +160,10 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 		faults = append(faults, Usagef("--log-format %q must be text or json%s", f.logFormat, suggest.Hint(f.logFormat, []string{"text",
 			"json"})))
 	}
+	var err error
+	if f.allowed, err = prom.ParseAllowList(f.allowPrometheus); err != nil {
+		faults = append(faults, Usagef("--allow-prometheus: %v", err))
+	}
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
 		faults = append(faults, Usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
@@ -205,7 +214,7 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	c := controller.New(ctx, controller.Options{
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
-		ScalerHosts: f.kedaHosts, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
+		ScalerHosts: f.kedaHosts, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
 		Lease: lease, Fleet: meeting, Agent: f.fleet.agent,
 	})
 	if err := c.SetupWithManager(manager); err != nil {

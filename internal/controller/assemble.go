@@ -91,7 +91,8 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from name
 		Client: c.Client, Live: c.Live, Namespace: l.Namespace, Owner: client.ObjectKeyFromObject(l),
 		Services: a.Targets, Names: names, ScalerHosts: c.ScalerHosts, Now: c.Now,
 	})
-	m := &meter{named: from, spec: &l.Spec.Prometheus, app: a.Application, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
+	m := &meter{named: from, spec: &l.Spec.Prometheus, app: a.Application, allow: c.AllowPrometheus,
+		log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
 	cl.source = m.at
 	cl.timeout = l.Spec.Prometheus.Timeout.Span()
 	if cl.timeout == 0 {

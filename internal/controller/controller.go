@@ -21,6 +21,7 @@ import (
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kedascaler"
+	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 // Options of a Controller. Client, Log and Now are needed.
@@ -35,6 +36,9 @@ type Options struct {
 	Metrics *Metrics             // nil = none are kept
 	// ScalerHosts are hosts under which KEDA's triggers address us.
 	ScalerHosts []string
+
+	// AllowPrometheus is where the servers of LoadLines may be.
+	AllowPrometheus prom.AllowList
 
 	Models    string // folder of registries
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone

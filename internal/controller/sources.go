@@ -91,7 +91,7 @@ func (n named) twin(ctx context.Context, l *v1alpha1.LoadLine) (*loadline.App, e
 
 // server is the connection to Prometheus, with the present content of Secrets.
 func (n named) server(ctx context.Context, p *v1alpha1.PrometheusSource) (prom.Server, error) {
-	s := prom.Server{URL: p.URL, Timeout: p.Timeout.Span(), Attempts: 2, Headers: map[string]string{}}
+	s := prom.Server{URL: p.URL, Timeout: p.Timeout.Span(), Attempts: 2, Headers: map[string]string{}, Unquoted: true}
 	var faults []error
 	text := func(to *string, field string, read func() ([]byte, error)) {
 		v, err := read()
@@ -156,6 +156,8 @@ type meter struct {
 	spec *v1alpha1.PrometheusSource
 	app  *resource.Application
 	log  *slog.Logger
+	// allow is where Prometheus may be.
+	allow prom.AllowList
 
 	read   time.Time // when Secrets and ConfigMaps were
 	server prom.Server
@@ -188,6 +190,9 @@ func (m *meter) at(ctx context.Context, now time.Time) (metering, error) {
 }
 
 func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, error) {
+	if err := m.allow.Check(server.URL); err != nil {
+		return nil, fmt.Errorf("spec.prometheus.url: %w", err)
+	}
 	c, err := prom.NewClient(server)
 	if err != nil {
 		return nil, fmt.Errorf("spec.prometheus: %w", err)

@@ -7,11 +7,10 @@ import (
 	"math"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/common/model"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/metrics/prom"
@@ -21,17 +20,39 @@ import (
 // service, by operation where the metrics tell them apart.
 type entry struct{ name, operation string }
 
+// names that are looked up with texts which do not last.
+type names map[string]string
+
+func (n names) add(name string) { n[name] = name }
+
+// kept is a name that lasts.
+func (n names) kept(name string) string {
+	if known, found := n[name]; found {
+		return known
+	}
+	name = strings.Clone(name)
+	n[name] = name
+	return name
+}
+
 // answer is what a question brought.
 type answer struct {
 	err        error
+	kept       int   // values and buckets
+	operations names // that occur
 	values     map[entry]float64
 	histograms map[entry]histogram
 	inside     map[string]float64 // by callee: what services of the application ask of it
 	strangers  map[string]bool    // some names that are not ours, to tell a misnomer by
 }
 
-// mostStrangers keeps a large namespace from filling memory with names.
-const mostStrangers = 100
+// mostStrangers keeps a large namespace from filling memory with names, mostKept an application of
+// which there are far more series than services and pods.
+const (
+	mostStrangers = 100
+	mostKept      = 10_000 // and mostOfOne for each service and pod
+	mostOfOne     = 1_000
+)
 
 // errSpared is a question that nobody waits for the answer of.
 var errSpared = errors.New("not asked")
@@ -46,13 +67,13 @@ type answers struct {
 // ask asks everything, as many questions at once as the client sends, in their
 // order. A question that fails has no values. The error is for when nothing was
 // answered.
-func (s *Source) ask(ctx context.Context, now time.Time, pods map[string]bool) (*answers, error) {
+func (s *Source) ask(ctx context.Context, now time.Time, pods names) (*answers, error) {
 	a := &answers{plan: s.plan, now: now, list: make([]answer, len(s.plan.questions))}
-	ours := func(q *question, name string) bool {
+	ours := func(q *question) names {
 		if q.of == ofPods {
-			return pods[name]
+			return pods
 		}
-		return s.services[name]
+		return s.services
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -66,7 +87,7 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods map[string]bool) (
 					into.err = errSpared
 					continue
 				}
-				s.query(ctx, stop, now, q, into, ours)
+				s.query(ctx, stop, now, q, into, ours(q))
 			}
 		})
 	}
@@ -77,7 +98,7 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods map[string]bool) (
 // query asks one question. A panic is a failure of this question alone: it is raised
 // in a goroutine of its own, and would end the process, with all its applications.
 func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now time.Time, q *question, into *answer,
-	ours func(*question, string) bool) {
+	ours names) {
 	defer func() {
 		if p := recover(); p != nil {
 			*into = answer{err: fmt.Errorf("query %q: panic: %v", q.text, p)}
@@ -86,15 +107,24 @@ func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now ti
 			}
 		}
 	}()
-	found, err := s.client.Query(ctx, q.text, now)
+	err := s.client.Each(ctx, q.text, now, into.begin, func(v *prom.Series) { into.take(q, v, ours) })
 	if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
 		stop(err) // the other questions would fail as well
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	if most := mostKept + mostOfOne*len(ours); err == nil && into.kept > most {
+		err = fmt.Errorf("query %q: the answer has more than %d values: aggregate by service, or by pod, in the queries of the preset",
+			q.text, most)
+	}
+	if err != nil {
+		into.begin() // part of an answer is none
+	}
 	into.err = err
-	into.take(q, found, ours)
+	for e, h := range into.histograms {
+		into.histograms[e] = h.tidy()
+	}
 }
 
 // wantsServices says whether a kind is measured by all that its service is asked,
@@ -123,44 +153,51 @@ func (a *answers) nothing() error {
 	return first
 }
 
-// take keeps the values of ours. What is no finite number is absent.
-func (a *answer) take(q *question, found model.Vector, ours func(*question, string) bool) {
-	a.values, a.histograms, a.inside, a.strangers = map[entry]float64{}, map[entry]histogram{}, map[string]float64{}, map[string]bool{}
-	for _, v := range found {
-		value := float64(v.Value) * q.query.Scale
-		if q.shape == buckets {
-			value = float64(v.Value) // the scale is that of the bounds
-		}
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			continue
-		}
-		label := func(name string) string { return string(v.Metric[model.LabelName(name)]) }
-		e, from := q.entry(label)
-		switch {
-		case q.of != ofAll && !ours(q, e.name):
-			if len(a.strangers) < mostStrangers && e.name != "" {
-				a.strangers[e.name] = true
-			}
-		case from != "":
-			if from != e.name && ours(q, from) {
-				a.inside[e.name] += value
-			}
-		case q.shape == buckets:
-			if bound, err := strconv.ParseFloat(label("le"), 64); err == nil {
-				a.histograms[e] = append(a.histograms[e], bucket{bound * q.query.Scale, value})
-			}
-		default:
-			if old, twice := a.values[e]; twice && q.shape == added {
-				value += old
-			} else if twice {
-				value = max(value, old)
-			}
-			a.values[e] = value
-		}
+// begin an answer with nothing in it.
+func (a *answer) begin() {
+	*a = answer{operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{}, inside: map[string]float64{},
+		strangers: map[string]bool{}}
+}
+
+// take keeps the value of a series of ours. What is no finite number is absent.
+func (a *answer) take(q *question, v *prom.Series, ours names) {
+	value := v.Value * q.query.Scale
+	if q.shape == buckets {
+		value = v.Value // the scale is that of the bounds
 	}
-	for e, h := range a.histograms {
-		a.histograms[e] = h.tidy()
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return
 	}
+	e, from := q.entry(v.Label)
+	name, known := ours[e.name]
+	if q.of != ofAll && !known {
+		if len(a.strangers) < mostStrangers && e.name != "" {
+			a.strangers[strings.Clone(e.name)] = true
+		}
+		return
+	}
+	if from != "" {
+		if caller, known := ours[from]; known && caller != name {
+			a.inside[name] += value
+		}
+		return
+	}
+	if a.kept++; a.kept > mostKept+mostOfOne*len(ours) {
+		return // refused when all has arrived
+	}
+	e = entry{name, a.operations.kept(e.operation)}
+	if q.shape == buckets {
+		if bound, err := strconv.ParseFloat(v.Label("le"), 64); err == nil {
+			a.histograms[e] = append(a.histograms[e], bucket{bound * q.query.Scale, value})
+		}
+		return
+	}
+	if old, twice := a.values[e]; twice && q.shape == added {
+		value += old
+	} else if twice {
+		value = max(value, old)
+	}
+	a.values[e] = value
 }
 
 // entry is whom a series speaks of, and who calls if that is not a user.

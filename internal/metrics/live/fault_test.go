@@ -357,7 +357,7 @@ func TestAPanicIsAFailureOfOneQuestion(t *testing.T) {
 	broken.questions = slices.Clone(s.plan.questions)
 	broken.questions[0].query = nil
 	s.plan = &broken
-	got, err := s.ask(t.Context(), at, map[string]bool{"web-0": true})
+	got, err := s.ask(t.Context(), at, names{"web-0": "web-0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,5 +368,28 @@ func TestAPanicIsAFailureOfOneQuestion(t *testing.T) {
 		if a := got.list[i+1]; a.err != nil && !errors.Is(a.err, errSpared) {
 			t.Errorf("question %d: %v", i+1, a.err)
 		}
+	}
+}
+
+// TestTooManyValuesAreRefused: series of one service without end do not fill memory, and part of an
+// answer is none.
+func TestTooManyValuesAreRefused(t *testing.T) {
+	t.Parallel()
+	rows := make([]string, 0, mostKept+mostOfOne+1)
+	for i := range cap(rows) {
+		rows = append(rows, row(fmt.Sprintf(`"destination_workload":"web","le":"%d"`, i), "9"))
+	}
+	code, body := vector(rows...)
+	s := faulty(t, &canned{respond: func(query string) (int, string) {
+		if strings.Contains(query, "_bucket") && !strings.Contains(query, "timestamp(") {
+			return code, body
+		}
+		return web(query)
+	}})
+	got := observe(t, s, at, []string{"web-0"})
+	absent(t, "p99", got.Services[0].Latency.P99)
+	near(t, "request rate", got.Services[0].Rate, 1, 1e-9)
+	if !slices.ContainsFunc(s.Report().Lacking(), func(m loadline.Diagnosis) bool { return strings.Contains(m.Why, "more than 11000 values") }) {
+		t.Errorf("%+v", s.Report().Lacking())
 	}
 }

@@ -45,7 +45,7 @@ type Options struct {
 type Source struct {
 	client   *prom.Client
 	o        Options
-	services map[string]bool
+	services names
 
 	mu       sync.Mutex // of one observation at a time
 	settled  settled
@@ -65,9 +65,9 @@ func New(c *prom.Client, o Options) (*Source, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{client: c, o: o, services: map[string]bool{}, settled: settled{preset: o.Preset, scrape: o.Scrape, sure: o.Scrape > 0}}
+	s := &Source{client: c, o: o, services: names{}, settled: settled{preset: o.Preset, scrape: o.Scrape, sure: o.Scrape > 0}}
 	for i := range o.App.Services {
-		s.services[o.App.Services[i].Name] = true
+		s.services.add(o.App.Services[i].Name)
 	}
 	return s, nil
 }
@@ -162,10 +162,10 @@ func fit[T any](list []T, n int) []T {
 }
 
 func (s *Source) observe(ctx context.Context, now time.Time, pods [][]string, into *loadline.Observation) error {
-	known := map[string]bool{}
-	for _, names := range pods {
-		for _, name := range names {
-			known[name] = true
+	known := names{}
+	for _, list := range pods {
+		for _, name := range list {
+			known.add(name)
 		}
 	}
 	a, err := s.ask(ctx, now, known)

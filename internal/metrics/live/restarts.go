@@ -39,6 +39,6 @@ func (r *restarts) count(a *answers, service int, pods []string) loadline.Sample
 }
 
 // forget drops pods that are gone.
-func (r *restarts) forget(there map[string]bool) {
-	maps.DeleteFunc(r.last, func(pod string, _ float64) bool { return !there[pod] })
+func (r *restarts) forget(there names) {
+	maps.DeleteFunc(r.last, func(pod string, _ float64) bool { _, found := there[pod]; return !found })
 }

@@ -141,9 +141,9 @@ func TestRestartsGoOn(t *testing.T) {
 	}
 	for i, step := range steps {
 		a := users(t, s, nil)
-		there := map[string]bool{}
+		there := names{}
 		for _, pod := range step.pods {
-			there[pod] = true
+			there.add(pod)
 		}
 		for pod, n := range step.counts {
 			a.list[a.pod[loadline.PodRestarts]].values[entry{name: pod}] = n

@@ -1,8 +1,8 @@
 // Package prom reads an application's past from Prometheus, or from anything
 // that answers as it does (Thanos, Mimir, VictoriaMetrics), into a history.
 //
-// Reading order: client.go (one server), connect.go (how to reach it), transport.go
-// (retries), fault.go (what a refusal means), ranges.go (range queries cut to
+// Reading order: client.go (one server), connect.go (how to reach it), allow.go (where it may be), transport.go
+// (retries), each.go and vector.go (answers for one instant, read as they arrive), fault.go (what a refusal means), ranges.go (range queries cut to
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
 // fits, how often it was scraped), part.go (a stretch of the past), pull.go
@@ -43,6 +43,10 @@ type Server struct {
 	Insecure               bool
 	Headers                map[string]string // X-Scope-OrgID and the like
 
+	// Unquoted leaves out of messages what a server answers: others may read them than those who may
+	// ask it.
+	Unquoted bool
+
 	AtOnce   int           // requests; 0 = 4
 	Attempts int           // of one request; 0 = 8
 	Timeout  time.Duration // of one attempt; 0 = 2 min
@@ -59,6 +63,7 @@ const (
 type Client struct {
 	server Server
 	api    v1.API
+	direct *http.Client
 	slots  chan struct{}
 
 	// MaxPoints is how many points of one series a query asks for at most;
@@ -143,13 +148,14 @@ func NewClient(s Server) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to reach Prometheus: %w", err)
 	}
-	plain, err := api.NewClient(api.Config{Address: s.URL, Client: &http.Client{Transport: &bounded{rt}, CheckRedirect: checkRedirect}})
+	direct := &http.Client{Transport: &bounded{rt}, CheckRedirect: checkRedirect}
+	plain, err := api.NewClient(api.Config{Address: s.URL, Client: direct})
 	if err != nil {
 		return nil, err
 	}
 	retry := newRetrier(plain, s)
 	return &Client{
-		server: s, api: v1.NewAPI(retry), slots: make(chan struct{}, s.AtOnce), retry: retry,
+		server: s, api: v1.NewAPI(retry), direct: direct, slots: make(chan struct{}, s.AtOnce), retry: retry,
 		MaxPoints: 11000, MaxSamples: 100_000,
 	}, nil
 }

@@ -64,6 +64,9 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 		return ctx.Err()
 	}
 	said := c.hide(firstLine(message(err, seen)))
+	if c.server.Unquoted && seen.code != 0 {
+		said = "what it says is not shown here; loadline doctor shows it"
+	}
 	switch {
 	case errors.Is(err, errTooLarge):
 		return errTooMuch{err: err}
@@ -88,7 +91,7 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 		return fmt.Errorf("%s has no /api/v1 (404); must be the base URL of Prometheus (Mimir: .../prometheus; VictoriaMetrics "+
 			"cluster: .../select/0/prometheus)", c.URL())
 	case seen.code == http.StatusRequestEntityTooLarge,
-		seen.code/100 >= 4 && tooMuch(said+" "+seen.body):
+		seen.code/100 >= 4 && tooMuch(message(err, seen)+" "+seen.body):
 		return errTooMuch{err: fmt.Errorf("%s answers %d: %s", c.URL(), seen.code, said)}
 	case seen.asked > mostAsked:
 		return fmt.Errorf("%s answers %d and asks to wait %v; try again then, what has been pulled is kept", c.URL(), seen.code,

@@ -75,6 +75,13 @@ func withOutcome(ctx context.Context) (context.Context, *outcome) {
 
 // Do sends a request until it is answered for good.
 func (r *retrier) Do(ctx context.Context, req *http.Request) (*http.Response, []byte, error) {
+	return r.until(ctx, req, r.Client.Do)
+}
+
+// sender makes one attempt at a request.
+type sender func(context.Context, *http.Request) (*http.Response, []byte, error)
+
+func (r *retrier) until(ctx context.Context, req *http.Request, send sender) (*http.Response, []byte, error) {
 	seen, _ := ctx.Value(outcomeKey{}).(*outcome)
 	if seen == nil {
 		seen = &outcome{}
@@ -88,7 +95,7 @@ func (r *retrier) Do(ctx context.Context, req *http.Request) (*http.Response, []
 		if err != nil {
 			return nil, nil, err
 		}
-		resp, body, err := r.once(ctx, again)
+		resp, body, err := r.once(ctx, again, send)
 		seen.attempts, seen.code, seen.asked, seen.location = attempt, 0, 0, nil
 		if resp != nil {
 			seen.code = resp.StatusCode
@@ -109,7 +116,7 @@ func (r *retrier) Do(ctx context.Context, req *http.Request) (*http.Response, []
 		}
 		if attempt >= attempts || seen.asked > mostAsked {
 			if err == nil && resp.StatusCode/100 == 2 {
-				err = errors.New("the answer is cut short")
+				err = errCut
 			}
 			return resp, body, err
 		}
@@ -120,10 +127,10 @@ func (r *retrier) Do(ctx context.Context, req *http.Request) (*http.Response, []
 }
 
 // once is one attempt, with its own time limit.
-func (r *retrier) once(ctx context.Context, req *http.Request) (*http.Response, []byte, error) {
+func (r *retrier) once(ctx context.Context, req *http.Request, send sender) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.Client.Do(ctx, req)
+	return send(ctx, req)
 }
 
 func rewind(req *http.Request) (*http.Request, error) {
@@ -151,7 +158,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 
 // passing says whether a failure may pass by itself.
 func passing(resp *http.Response, body []byte, err error) bool {
-	if errors.Is(err, errTooLarge) || isTLS(err) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, errTooLarge) || errors.Is(err, errAnswer) || isTLS(err) || errors.Is(err, context.DeadlineExceeded) {
 		return false // a query that takes too long is cut instead
 	}
 	if err != nil {
