@@ -32,7 +32,7 @@ type evaluateFlags struct {
 	nodes                    poolFlags
 	prefer, candidate, today string
 	seeds                    int
-	baselines, axes          []string
+	baselines, axes, known   []string
 	maxChurn                 float64
 	stretch                  time.Duration
 	output                   Format
@@ -60,6 +60,11 @@ quiet, and where the candidate and the baselines differ most) that each stand fo
 the nearest load. Costs are compared run by run, with the same seeds; while the answer is not
 clear, there are up to four times --seeds runs. The fluid engine runs the whole test part and can
 contradict, not promote. Every use of the test part with other settings is counted.
+
+What may be recommended is also run under conditions that the history does not exclude: busier
+nodes (up to 70 % if it does not show them), figures of the twin at the ends of their ranges, and
+its measured error. What violates the SLO there, where today's deployment meets it, is not
+recommended; the verdict says what it depends on. --neighbours and --known set what you know.
 
 Costs are money per month: the bill of the nodes with --pool, or else cores and GiB at --prices,
 Loadline's own cost included. A candidate that changes more than --max-churn times as often as
@@ -98,8 +103,11 @@ run. If it is interrupted, the same command resumes.`,
 	flags.Float64Var(&f.maxChurn, "max-churn", pipeline.DefaultMaxChurn, "times as often as today's deployment that a promoted one may change")
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each deployment on each stretch at first")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
+	flags.StringArrayVar(&f.known, "known", nil,
+		"figure that the history does not show: SERVICE.workers=16 or SERVICE.startup=20s; repeatable")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
-	flags.BoolVar(&f.verbose, "verbose", false, "print how the candidate was chosen, and the table of Scaling-Ops' environment")
+	flags.BoolVar(&f.verbose, "verbose", false,
+		"print the figures under other conditions, how the candidate was chosen, and the table of Scaling-Ops' environment")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	f.nodes.add(flags)
 	f.output.Add(flags)
@@ -118,13 +126,16 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if folder.App, err = f.nodes.scaled(folder.App); err != nil {
 		return err
 	}
+	if folder, err = folder.With(f.known); err != nil {
+		return Usagef("--known: %w", err)
+	}
 	if missing := folder.Missing(); missing > 0 {
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
 	settings := pipeline.EvaluationSettings{
 		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Seeds: f.seeds, Today: f.today, Baselines: f.baselines,
-		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster,
+		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster, NeighboursGiven: f.nodes.neighbours != "",
 		Program: Build(), Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
 	}

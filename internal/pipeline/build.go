@@ -54,7 +54,7 @@ func FromHistory(h *history.History, p Past) (*Subject, error) {
 	if s.Model, err = t.Encode(); err != nil {
 		return nil, err
 	}
-	s.Guessed, s.Replaced = guessed(t), replaced(t)
+	s.Guessed, s.Replaced, s.Knowledge = guessed(t), replaced(t), knowledgeOf(t)
 	s.setToday(h)
 	first, cut := h.Steps-int(math.Round(later*float64(h.Steps))), h.Steps-int(math.Round(p.HeldOut*float64(h.Steps)))
 	s.History = h.Cut(0, first)

@@ -30,6 +30,9 @@ type EvaluationSettings struct {
 	Stretch   time.Duration // 0 = an hour
 	// Cluster is where everything is judged; the zero value has the twin's own nodes.
 	Cluster pool.Cluster
+	// NeighboursGiven: those of the cluster are the user's, also if there are none. Otherwise they
+	// are as the history shows, or not known.
+	NeighboursGiven bool
 
 	Program  string
 	Workers  int
@@ -87,7 +90,7 @@ type proof struct {
 // it, and in the fluid engine over all of it. Interrupted, it keeps the finished runs, and the same
 // call resumes from there; finished, the same call returns the same.
 func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation, error) {
-	j = j.withDefaults()
+	j = j.known(f)
 	if err := j.Prefer.Check(); err != nil {
 		return nil, err
 	}
@@ -122,6 +125,7 @@ func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation
 // begin an evaluation: all that is known without a run.
 func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	e := &Evaluation{
+		knowledge: f.Subject.Knowledge, Conditions: []Condition{},
 		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Settings: s, Prefer: j.Prefer,
 		Currency: j.Cluster.Prices.WithDefaults().Currency, Own: result.Number(ownCost(j.Cluster.Prices)),
 		Earlier: []Opening{}, Assumptions: []string{}, Entries: []Entry{}, Stretches: []EvaluatedStretch{}, ByPods: []string{},
@@ -135,6 +139,10 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	if spec, known := j.today(f); !known {
 		e.Assumptions = append(e.Assumptions, fmt.Sprintf("What you run today is not in the history: %s stands in; set it with --today.",
 			RuleName(spec)))
+	}
+	e.Assumptions = append(e.Assumptions, j.nodesAssumed(&f.Subject.Knowledge))
+	if text := f.Subject.Knowledge.twinAssumed(); text != "" {
+		e.Assumptions = append(e.Assumptions, text)
 	}
 	if len(j.Cluster.Pools) == 0 {
 		prices := j.Cluster.Prices.WithDefaults()
@@ -175,7 +183,7 @@ func (f *Folder) refusal(candidates []Outcome) string {
 
 // CheckBaselines reports faults of the axes and the baselines without running anything.
 func (j EvaluationSettings) CheckBaselines(f *Folder) error {
-	j = j.withDefaults()
+	j = j.known(f)
 	p := &proof{EvaluationSettings: j, folder: f}
 	load := f.HeldOut
 	m, err := p.matrix(comparison{
@@ -198,45 +206,65 @@ type comparison struct {
 	seeds       int
 	calibration []*workload.Workload
 	share       [2]float64 // of the progress, from and to
+
+	from  time.Time   // when the part begins
+	under []Condition // in each of which all is run; none = as fitted
+	// levels of neighbours at which rules are calibrated, as in bench.Matrix.
+	levels []float64
 }
 
 func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 	m := bench.Matrix{
 		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
-		// A baseline is calibrated where it is judged: candidates are not asked to bear other
-		// neighbours either.
-		Neighbours: []float64{}, Margin: reserve,
+		Neighbours: append([]float64{}, c.levels...), Margin: reserve,
 	}
 	if len(c.policies) > 0 {
 		m.Baseline = c.policies[0].Label
 	}
-	for _, s := range c.on {
-		app, err := sizedFor(p.folder.App, s.Load, leadOf(c.length))
-		if err != nil {
-			return m, err
+	under := c.under
+	if len(under) == 0 {
+		under = []Condition{{}}
+	}
+	for i := range under {
+		for _, s := range c.on {
+			app, cluster := p.on(&under[i], c.from.Add(s.From))
+			app, err := sizedFor(app, s.Load, leadOf(c.length))
+			if err != nil {
+				return m, err
+			}
+			m.Scenes = append(m.Scenes, bench.Scene{
+				Name: under[i].scene(s), App: bench.App{Name: app.Name, Model: app}, Cluster: cluster,
+				Workload: bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: c.calibration}},
+			})
 		}
-		m.Scenes = append(m.Scenes, bench.Scene{
-			Name: s.Name, App: bench.App{Name: app.Name, Model: app}, Cluster: p.Cluster,
-			Workload: bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: c.calibration}},
-		})
 	}
 	return m, nil
 }
 
 // run makes the runs that are missing and sums up each deployment.
 func (p *proof) run(ctx context.Context, c comparison) ([]Entry, error) {
-	dir := filepath.Join(p.folder.Dir, c.dir)
+	results, err := p.results(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return p.summed(c, results.Rows)
+}
+
+// results of all runs; those that are missing are made.
+func (p *proof) results(ctx context.Context, c comparison) (*bench.Results, error) {
 	matrix, err := p.matrix(c)
 	if err != nil {
 		return nil, err
 	}
-	results, err := bench.Run(ctx, matrix, bench.Options{
-		Dir: dir, Program: p.Program, Workers: p.Workers, Redo: p.Redo, CPUTime: p.CPUTime, Log: p.Log,
+	return bench.Run(ctx, matrix, bench.Options{
+		Dir: filepath.Join(p.folder.Dir, c.dir), Program: p.Program, Workers: p.Workers, Redo: p.Redo, CPUTime: p.CPUTime, Log: p.Log,
 		Progress: func(b bench.Progress) { p.Progress(c.share[0] + (c.share[1]-c.share[0])*b.Share) },
 	})
-	if err != nil {
-		return nil, err
-	}
+}
+
+// summed are the deployments over these rows.
+func (p *proof) summed(c comparison, rows []bench.Row) ([]Entry, error) {
+	dir := filepath.Join(p.folder.Dir, c.dir)
 	of := part{app: p.folder.App, on: p.Cluster, lead: leadOf(c.length).Hours(), weights: map[string]float64{}}
 	for _, s := range c.on {
 		of.weights[s.Name] = s.Weight
@@ -244,8 +272,8 @@ func (p *proof) run(ctx context.Context, c comparison) ([]Entry, error) {
 	var all []Entry
 	for _, d := range c.policies {
 		e := p.entry(d)
-		for i := range results.Rows {
-			if row := &results.Rows[i]; row.Case.Label == d.Label {
+		for i := range rows {
+			if row := &rows[i]; row.Case.Label == d.Label {
 				if err := e.add(dir, row, of); err != nil {
 					return nil, err
 				}

@@ -32,12 +32,20 @@ type Evaluation struct {
 	Own      result.Number `json:"own_cost_per_month"` // of Loadline itself
 	Prefer   Preference    `json:"prefer"`
 
-	Selection Selection          `json:"selection"` // on the part before the test
-	Seeds     int                `json:"seeds"`     // runs of each deployment on each stretch, after the last look
+	Selection Selection `json:"selection"` // on the part before the test
+	// Conditions are how the application and its nodes may be other than the twin has them, the
+	// first as fitted, with what deployments do there.
+	Conditions    []Condition   `json:"conditions"`
+	Extrapolation Extrapolation `json:"extrapolation"`
+
+	Seeds     int                `json:"seeds"` // runs of each deployment on each stretch, after the last look
 	Looks     int                `json:"looks"`
 	Stretches []EvaluatedStretch `json:"stretches"` // of the test part, in the event engine
 	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO, the best first
 	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, the paper's ranking
+
+	knowledge Knowledge
+	rates     map[string]map[string]float64 // requests per second of one replica, by deployment and service
 }
 
 // EvaluatedStretch is a stretch on which deployments were evaluated.
@@ -57,6 +65,9 @@ type Selection struct {
 	Fallback  string             `json:"fallback"` // it, in the notation of policies
 	Choice    string             `json:"choice"`   // label of the candidate that is judged on the test part
 	Entries   []Entry            `json:"entries"`  // baselines and all candidates, in the order given
+	// Busy is the condition in which deployments must meet the SLO too; none = there is none, or
+	// today's violates it there.
+	Busy string `json:"busy,omitempty"`
 }
 
 // Roles of the policies of an evaluation.
@@ -86,8 +97,11 @@ type Entry struct {
 	Over      result.Number  `json:"over_slo_ratio"` // share of the requests
 	OverRange bench.Interval `json:"over_slo_range"` // it and its interval
 	WorstOver result.Number  `json:"worst_over_slo"` // of the worst stretch
-	SLORatio  result.Number  `json:"worst_slo_ratio"`
-	SLO       State          `json:"slo"` // whether the objective is met
+	// BusyOver is that of the worst stretch on nodes as busy as they may be, in the selection
+	// (Selection.Busy).
+	BusyOver result.Number `json:"busy_over_slo,omitempty"`
+	SLORatio result.Number `json:"worst_slo_ratio"`
+	SLO      State         `json:"slo"` // whether the objective is met
 
 	Replicas       result.Number `json:"mean_replicas"`
 	ReplicaChanges result.Number `json:"replica_changes_per_hour"`

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim/fluid"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -16,12 +18,15 @@ const WholeDir = "whole"
 
 var nan = math.NaN()
 
+// lookShares are the shares of the progress of each look. Conditions come after the first.
+var lookShares = [mostLooks][2]float64{{0.6, 0.7}, {0.85, 0.9}, {0.9, 0.95}}
+
 // judge runs the chosen candidate and the baselines on the test part. After each look the verdict
 // is formed; further seeds are run while it is not clear and they could make it so.
 func (p *proof) judge(ctx context.Context) error {
 	e := p.evaluation
 	deployments := append(slices.Clone(p.rules), p.choice)
-	whole, err := p.whole(ctx, WholeDir, p.folder.HeldOut, deployments, [2]float64{0.5, 0.6})
+	whole, err := p.whole(ctx, WholeDir, p.folder.HeldOut, p.folder.Subject.HeldOut.From, deployments, [2]float64{0.5, 0.6})
 	if err != nil {
 		return err
 	}
@@ -30,13 +35,17 @@ func (p *proof) judge(ctx context.Context) error {
 		return err
 	}
 	e.Stretches = evaluated(on, p.folder.Subject.HeldOut.From)
-	deployments = startAt(deployments, whole, on)
+	e.Extrapolation = p.coverage(whole)
+	if x := &e.Extrapolation; x.Beyond > 0 {
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("%s of the test part has a load beyond what was fitted to and selected on, %.3g to "+
+			"%.3g requests/s: there the twin extrapolates.", result.Percent(x.Beyond), float64(x.Lowest), float64(x.Highest)))
+	}
+	begun := startAt(deployments, whole, on)
 	for look := range mostLooks {
 		e.Looks, e.Seeds = look+1, p.Seeds<<look
-		from := 0.6 + 0.35*float64(look)/mostLooks
 		e.Entries, err = p.run(ctx, comparison{
-			dir: BenchDir, on: on, length: p.Stretch, policies: deployments, seeds: e.Seeds,
-			calibration: []*workload.Workload{p.folder.Selection}, share: [2]float64{from, from + 0.35/mostLooks},
+			dir: BenchDir, on: on, length: p.Stretch, policies: begun, seeds: e.Seeds, from: p.folder.Subject.HeldOut.From,
+			calibration: []*workload.Workload{p.folder.Selection}, share: lookShares[look],
 		})
 		if err != nil {
 			return err
@@ -48,6 +57,11 @@ func (p *proof) judge(ctx context.Context) error {
 			}
 		}
 		e.compare()
+		if look == 0 {
+			if err := p.tryConditions(ctx, whole, deployments, [2]float64{0.7, 0.85}); err != nil {
+				return err
+			}
+		}
 		var more bool
 		if e.Verdict, more = e.conclude(p.MaxChurn); !more {
 			break
@@ -64,14 +78,15 @@ func (p *proof) judge(ctx context.Context) error {
 // whole runs deployments over a whole part in the fluid engine. It may choose stretches and
 // contradict the event engine, but decides nothing alone. Nil = it does not simulate the
 // application.
-func (p *proof) whole(ctx context.Context, dir string, load *workload.Workload, deployments []bench.Policy, share [2]float64) ([]Entry, error) {
+func (p *proof) whole(ctx context.Context, dir string, load *workload.Workload, from time.Time, deployments []bench.Policy,
+	share [2]float64) ([]Entry, error) {
 	if fluid.Check(p.folder.App) != nil {
 		return nil, nil
 	}
 	return p.run(ctx, comparison{
 		dir: dir, engine: "fluid", on: []Stretch{{wholeStretch, 0, load.Duration(), load, 1}}, length: selectionStretch,
 		policies: slices.DeleteFunc(slices.Clone(deployments), func(d bench.Policy) bool { return isOracle(d.Spec) || d.Trained }),
-		seeds:    1, share: share,
+		seeds:    1, share: share, from: from,
 	})
 }
 

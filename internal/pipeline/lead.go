@@ -22,6 +22,7 @@ func (e *Evaluation) Lead() report.Lead {
 	facts = append(facts, report.Fact{Name: "Axes", Value: strings.Join(e.Settings.Axes, ", ")})
 	lead := report.Lead{Kind: string(v.Kind), Sentence: v.Sentence, Facts: facts, Reasons: v.Reasons, Assumptions: e.Assumptions,
 		Unit: e.Currency + " a month", Points: []report.Point{}}
+	lead.Conditions.Columns, lead.Conditions.Rows = e.conditionTable()
 	for i := range e.Entries {
 		p := &e.Entries[i]
 		lead.Points = append(lead.Points, report.NewPoint(p.Label, p.remark(), p.MonthRange, p.OverRange, p.Front))

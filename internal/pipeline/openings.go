@@ -21,8 +21,12 @@ type Settings struct {
 	// TodayAssumed: what the user runs is not known.
 	TodayAssumed bool `json:"today_assumed,omitempty"`
 
-	Baselines []string   `json:"baselines"`
-	Cluster   string     `json:"cluster,omitempty"`
+	Baselines []string `json:"baselines"`
+	Cluster   string   `json:"cluster,omitempty"`
+	// NeighboursGiven: those of the cluster are the user's.
+	NeighboursGiven bool     `json:"neighbours_given,omitempty"`
+	Known           []string `json:"known,omitempty"` // figures that the user gave
+
 	Prefer    Preference `json:"prefer"`
 	Candidate string     `json:"candidate,omitempty"` // that was given instead of chosen
 	MaxChurn  float64    `json:"max_churn"`
@@ -32,7 +36,9 @@ type Settings struct {
 func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 	today, known := j.today(f)
 	s := Settings{
-		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known, Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known,
+		Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		NeighboursGiven: j.NeighboursGiven, Known: f.known,
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 	}
 	for _, c := range candidates {

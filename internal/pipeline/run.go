@@ -54,6 +54,8 @@ type Summary struct {
 	AssumedObjective bool     `json:"assumed_objective,omitempty"`
 	Guessed          []string `json:"guessed,omitempty"`  // what a conclusion would rest on, and what to measure
 	Replaced         []string `json:"replaced,omitempty"` // services whose training part shows a release that is gone
+
+	Knowledge Knowledge `json:"knowledge"`
 }
 
 // Span of time.
@@ -102,6 +104,8 @@ type Folder struct {
 	Run
 	App                          *loadline.App
 	Training, Selection, HeldOut *workload.Workload
+
+	known []string // figures that the user gave
 }
 
 // OtherVersionError: the folder was made by another version of the program.

@@ -53,7 +53,8 @@ func (p *proof) selection(ctx context.Context) error {
 	}
 	s := &p.evaluation.Selection
 	s.Stretches = evaluated(on, p.folder.Subject.Selection.From)
-	work := comparison{dir: SelectionDir, on: on, length: selectionStretch, seeds: 1, calibration: calibrationLoads(on)}
+	work := comparison{dir: SelectionDir, on: on, length: selectionStretch, seeds: 1, calibration: calibrationLoads(on),
+		from: p.folder.Subject.Selection.From}
 	if err := p.calibrate(ctx, work); err != nil {
 		return err
 	}
@@ -87,20 +88,60 @@ func (p *proof) selection(ctx context.Context) error {
 // onSelection runs deployments on the stretches of the selection part, each as it would be by then.
 func (p *proof) onSelection(ctx context.Context, work comparison, from, to float64) ([]Entry, error) {
 	middle := from + 0.3*(to-from)
-	whole, err := p.whole(ctx, filepath.Join(SelectionDir, WholeDir), p.folder.Selection, work.policies, [2]float64{from, middle})
+	whole, err := p.whole(ctx, filepath.Join(SelectionDir, WholeDir), p.folder.Selection, work.from, work.policies,
+		[2]float64{from, middle})
 	if err != nil {
 		return nil, err
 	}
-	work.policies, work.share = startAt(work.policies, whole, work.on), [2]float64{middle, to}
-	return p.run(ctx, work)
+	last, deployments := middle+0.6*(to-middle), work.policies
+	work.policies, work.share = startAt(deployments, whole, work.on), [2]float64{middle, last}
+	entries, err := p.run(ctx, work)
+	if err != nil {
+		return nil, err
+	}
+	work.policies, work.share = deployments, [2]float64{last, to}
+	return entries, p.onBusyNodes(ctx, work, whole, entries)
+}
+
+// onBusyNodes adds what deployments do on nodes as busy as they may be, if today's deployment meets
+// the SLO there.
+func (p *proof) onBusyNodes(ctx context.Context, work comparison, whole, entries []Entry) error {
+	busy := busiest(p.conditions())
+	if busy == nil {
+		return nil
+	}
+	on, err := stretches(p.folder.Selection, conditionStretch, nil)
+	if err != nil {
+		return err
+	}
+	work.on, work.length, work.under = crucial(on), conditionStretch, []Condition{*busy}
+	deployments := slices.DeleteFunc(slices.Clone(work.policies), func(d bench.Policy) bool { return d.Trained })
+	work.policies = startAt(deployments, whole, work.on)
+	found, err := p.run(ctx, work)
+	if err != nil {
+		return err
+	}
+	s := &p.evaluation.Selection
+	if today := entryOf(found, TodayLabel); today != nil && today.WorstOver <= result.CountsIf {
+		s.Busy = busy.Name
+	}
+	for i := range entries {
+		if e := entryOf(found, entries[i].Label); e != nil && s.Busy != "" {
+			entries[i].BusyOver = e.WorstOver
+		}
+	}
+	return nil
 }
 
 // calibrate searches the settings of the baselines that are to be calibrated.
 func (p *proof) calibrate(ctx context.Context, work comparison) error {
 	p.rules = p.baselines(p.folder)
 	// The search is the same in all stretches, and begins with the replicas for the busiest.
-	busiest := slices.MaxFunc(work.on, func(a, b Stretch) int { return cmp.Compare(a.Load.Mean(), b.Load.Mean()) })
-	work.on, work.share = []Stretch{busiest}, [2]float64{0, 0.15}
+	peak := slices.MaxFunc(work.on, func(a, b Stretch) int { return cmp.Compare(a.Load.Mean(), b.Load.Mean()) })
+	work.on, work.share = []Stretch{peak}, [2]float64{0, 0.15}
+	if busy := busiest(p.conditions()); busy != nil { // a setting must also do on empty nodes
+		work.under, work.levels = []Condition{*busy}, bench.NeighbourLevels
+	}
 	for _, r := range p.rules {
 		if r.Calibrated {
 			work.policies = append(work.policies, r)
@@ -127,7 +168,7 @@ func (p *proof) calibrate(ctx context.Context, work comparison) error {
 const reserve = 0.4
 
 // met reports whether every stretch met the SLO with a reserve.
-func (e *Entry) met() bool { return e.WorstOver <= reserve*result.CountsIf }
+func (e *Entry) met() bool { return max(e.WorstOver, e.BusyOver) <= reserve*result.CountsIf }
 
 // bestRule is the cheapest baseline that meets the SLO, or the one with the fewest requests over
 // it; the first of equals, which is today's.

@@ -182,11 +182,8 @@ func (v *viewOver) quantile(share float64) float64 {
 // calibrationLoads are the stretches that rules are calibrated on: the busiest and the steepest.
 func calibrationLoads(found []Stretch) []*workload.Workload {
 	var loads []*workload.Workload
-	for _, s := range found {
-		names := strings.Split(s.Name, "+")
-		if slices.Contains(names, peakStretch) || slices.Contains(names, steepestStretch) || s.Name == wholeStretch {
-			loads = append(loads, s.Load)
-		}
+	for _, s := range crucial(found) {
+		loads = append(loads, s.Load)
 	}
 	if len(loads) == 1 {
 		loads = append(loads, loads[0]) // confirmed with another seed

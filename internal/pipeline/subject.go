@@ -36,7 +36,8 @@ type Subject struct {
 	Guessed []string
 	// Replaced are services whose training part shows a release that is gone; each entry says what
 	// changed and when.
-	Replaced []string
+	Replaced  []string
+	Knowledge Knowledge // how well the model is known
 }
 
 // selectionShare is the part of a history between training and test, given the share of the

@@ -41,6 +41,7 @@ func (e *Evaluation) WriteText(w io.Writer, verbose bool) error {
 	e.writeTest(&b)
 	e.writeServices(&b)
 	if verbose {
+		e.writeConditions(&b)
 		e.writeSelection(&b)
 		e.writePods(&b)
 	}
@@ -110,11 +111,14 @@ func (e *Evaluation) writeSelection(b *strings.Builder) {
 	s := &e.Selection
 	fmt.Fprintf(b, "Selection, on the part before the test: rule %s, candidate %s by %s\n", s.Rule, s.Choice, e.Prefer)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  deployment\t%s/month\tover SLO\tworst stretch\tlatency/SLO\tchanges/h\t\n", e.Currency)
+	fmt.Fprintf(t, "  deployment\t%s/month\tover SLO\tworst stretch\t%s\tlatency/SLO\tchanges/h\t\n", e.Currency, s.Busy)
 	for i := range s.Entries {
-		entry := &s.Entries[i]
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.2f\t%.1f\t%s\n", entry.name(), money(entry.PerMonth), result.Percent(entry.Over),
-			result.Percent(entry.WorstOver), float64(entry.SLORatio), float64(entry.changes()), sitsOn(entry.Bound))
+		entry, busy := &s.Entries[i], ""
+		if s.Busy != "" {
+			busy = result.Percent(entry.BusyOver)
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.2f\t%.1f\t%s\n", entry.name(), money(entry.PerMonth), result.Percent(entry.Over),
+			result.Percent(entry.WorstOver), busy, float64(entry.SLORatio), float64(entry.changes()), sitsOn(entry.Bound))
 	}
 	t.Flush()
 	b.WriteByte('\n')

@@ -272,7 +272,9 @@ func TestOneStory(t *testing.T) {
 	e := &Evaluation{Entries: []Entry{today, c}, Own: 1, Currency: "USD", Seeds: 3, Looks: 1, Objective: []string{"buy: 99 % within 250ms"},
 		Assumptions: []string{"The objective is assumed, not yours."}, Earlier: []Opening{{}},
 		Settings:  Settings{Axes: []string{"Horizontal"}, Today: "hpa"},
-		Selection: Selection{Rule: TodayLabel, Fallback: "hpa", Choice: "c", Entries: []Entry{today, c}}}
+		Selection: Selection{Rule: TodayLabel, Fallback: "hpa", Choice: "c", Entries: []Entry{today, c}},
+		Conditions: []Condition{under("", nil, true, false, 0.002, 0, 0.003), busyAt(0.7, true, true, 0.002, 0, 0.003),
+			busyAt(0.85, false, true, 0.002, 0, 0.2)}}
 	e.compare()
 	e.Verdict, _ = e.conclude(DefaultMaxChurn)
 	e.rank()
@@ -288,7 +290,8 @@ func TestOneStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"-20.0 % *", "it needs more (c)", "stays at its min", "may not change cpu", "today: HPA at 80 %",
-		"which the axes Horizontal do not allow", "used once before with other settings", "it pays from 4.76 USD a month on"} {
+		"which the axes Horizontal do not allow", "used once before with other settings", "it pays from 4.76 USD a month on", "; holds with nodes up to 70 % busy, not with 85 %.",
+		"nodes 85 % busy  no", "20.0 % over !, -20.0 %"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -296,6 +299,9 @@ func TestOneStory(t *testing.T) {
 	lead := e.Lead()
 	if len(lead.Points) != 2 || lead.Points[0].Label != e.Entries[0].Label || lead.Points[0].Cost[0] != e.Entries[0].PerMonth {
 		t.Errorf("%+v", lead.Points)
+	}
+	if rows := lead.Conditions.Rows; len(rows) != 3 || len(rows[0]) != len(lead.Conditions.Columns) || rows[1][0] != "nodes 70 % busy" {
+		t.Errorf("%+v", lead.Conditions)
 	}
 	if lead.Sentence != e.Verdict.Sentence || lead.Kind != "promote" || !slices.Contains(lead.Assumptions, e.Assumptions[0]) ||
 		!slices.ContainsFunc(lead.Facts, func(f report.Fact) bool { return f.Name == "Saved" && strings.Contains(f.Value, "20.00 USD") }) {

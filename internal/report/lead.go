@@ -11,9 +11,17 @@ type Lead struct {
 	Reasons  []string `json:"reasons"`
 	// Assumptions that the answer rests on.
 	Assumptions []string `json:"assumptions"`
+	// Conditions other than those of the comparison, and what policies do there.
+	Conditions Table `json:"conditions"`
 	// Unit of the points' costs.
 	Unit   string  `json:"unit"`
 	Points []Point `json:"points"` // the policies of the page, over all scenarios
+}
+
+// Table of texts.
+type Table struct {
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
 }
 
 // Point is a policy's cost against its share of requests over the SLO.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim/pool"
@@ -18,6 +19,7 @@ const (
 	Startup    Figure = "start-up"   // of a service, seconds
 	Neighbours Figure = "neighbours" // share of the nodes' CPU that others use, and request
 	NodeSize   Figure = "node size"  // cores, with 4 GiB each
+	CPUTime    Figure = "CPU time"   // of a visit, as a factor on what was fitted
 )
 
 // Range is a figure that the history does not determine. A conclusion from the twin that does
@@ -96,16 +98,26 @@ func (p *past) assumed(field string) bool {
 // With is the twin's application and cluster with a range's figure at the given value. The twin
 // is not changed.
 func (t *Twin) With(r Range, v float64) (*loadline.App, pool.Cluster) {
-	app, cluster := *t.App, t.Cluster
+	return r.On(t.App, t.Cluster, v)
+}
+
+// On is an application on a cluster with the figure at the given value. Neither is changed.
+func (r Range) On(of *loadline.App, cluster pool.Cluster, v float64) (*loadline.App, pool.Cluster) {
+	app := *of
 	app.Services = slices.Clone(app.Services)
-	if i := app.ServiceIndex(r.Service); i >= 0 {
+	for i := range app.Services {
 		s := &app.Services[i]
+		if r.Service != "" && r.Service != s.Name {
+			continue
+		}
 		switch r.Figure {
 		case Workers:
 			s.Workers = max(1, int(math.Round(v)))
 			s.Backlog = max(s.Backlog, s.Workers)
 		case Startup:
 			s.Startup.Mean = seconds(v)
+		case CPUTime:
+			s.CPU.Mean = time.Duration(v * float64(s.CPU.Mean))
 		}
 	}
 	switch r.Figure {

@@ -65,6 +65,8 @@ export interface Lead {
   facts: { name: string; value: string }[];
   reasons: string[];
   assumptions: string[];
+  /** What policies do under conditions other than those of the comparison. */
+  conditions: { columns: string[] | null; rows: string[][] | null };
   unit: string;
   points: { label: string; cost: Triple; over_slo_ratio: Triple; front: boolean; note: string }[] | null;
 }

@@ -18,7 +18,21 @@ export function lead(summary: Summary, answer: Lead, looks: Look[]): HTMLElement
     h("dl", { class: "facts" }, ...answer.facts.map((f) => h("div", {}, h("dt", {}, f.name), h("dd", {}, f.value)))),
     list("Why", answer.reasons),
     list("Assumed", answer.assumptions),
+    conditions(answer),
     picture(summary, answer, looks),
+  );
+}
+
+/** What the answer depends on: policies under other conditions. */
+function conditions(answer: Lead): HTMLElement | null {
+  const { columns, rows } = answer.conditions ?? {};
+  if (!columns || !rows || rows.length === 0) return null;
+  return h(
+    "div",
+    {},
+    h("h3", {}, "Under other conditions"),
+    h("p", {}, "Requests over the SLO in the busiest and the steepest stretch (! = violated), and cost against today's deployment in the same condition."),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Policies under other conditions" }, h("table", {}, h("thead", {}, h("tr", {}, ...columns.map((c) => h("th", {}, c)))), h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))))),
   );
 }
 
