@@ -35,6 +35,8 @@ const (
 	lead    = stretch / 6
 	// ahead is how long the shop runs before, so that Prometheus has rates of it.
 	ahead = 90 * time.Second
+	// interval of decisions, the LoadLine's default.
+	interval = 15 * time.Second
 )
 
 // figures of a deployment over a stretch with its lead.
@@ -98,6 +100,10 @@ func TestJudgedIsWhatRuns(t *testing.T) {
 	passes := metric(t, p, passCount)
 	t.Logf("judged %s (of %d runs, on %s)\nreal   %s\n%v passes, changes %v", judged.figures, judged.runs, judged.stretch, real, passes,
 		changes)
+	// A machine that is too busy for the controller to decide in time shows another deployment.
+	if expected := judged.duration.Seconds() / interval.Seconds(); passes < 0.9*expected {
+		t.Skipf("%v of %.0f decisions were made in time: the machine is too busy for a comparison", passes, expected)
+	}
 	agree(t, judged.figures, real)
 }
 
