@@ -67,7 +67,7 @@ func TestABrokenModelIsNotPromoted(t *testing.T) {
 		if f, err = OpenRun(f.Dir); err != nil {
 			t.Fatal(err)
 		}
-		e := mustEvaluate(t, f, EvaluationSettings{Today: "hpa:target=70", Stretch: 12 * time.Minute, Workers: 2})
+		e := mustEvaluate(t, f, EvaluationSettings{Today: "hpa:target=70", Stretch: 12 * time.Minute, Workers: 2, NeighboursGiven: true})
 		if e.Verdict.Kind != Keep && e.Verdict.Kind != Change {
 			t.Errorf("always the last action %v: %s: %s", last, e.Verdict.Kind, e.Verdict.Sentence)
 		}

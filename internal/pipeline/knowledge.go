@@ -57,16 +57,6 @@ func knowledgeOf(t *twin.Twin) Knowledge {
 	return k
 }
 
-// of a service; nil = nothing is known.
-func (k *Knowledge) of(service string) *ServiceKnowledge {
-	for i := range k.Services {
-		if k.Services[i].Service == service {
-			return &k.Services[i]
-		}
-	}
-	return nil
-}
-
 // known sets the neighbours as they were measured, unless the user gave them.
 func (j EvaluationSettings) known(f *Folder) EvaluationSettings {
 	j = j.withDefaults()

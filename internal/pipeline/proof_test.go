@@ -53,7 +53,7 @@ func TestTenSettingsNeverGiveTheOpposite(t *testing.T) {
 		t.Skip("runs ten evaluations")
 	}
 	f := proofRun(t, "diurnal:low=15,high=70,period=1h,peak=20m+noise:cv=0.05")
-	base := EvaluationSettings{Today: "hpa:target=20", Stretch: 10 * time.Minute, Workers: 2}
+	base := EvaluationSettings{Today: "hpa:target=20", Stretch: 10 * time.Minute, Workers: 2, NeighboursGiven: true}
 	kinds := map[Kind]int{}
 	for i, change := range []func(*EvaluationSettings){
 		func(*EvaluationSettings) {},
@@ -90,7 +90,7 @@ func TestClearCases(t *testing.T) {
 		t.Skip("runs several evaluations")
 	}
 	f := proofRun(t, "diurnal:low=60,high=180,period=1h,peak=20m+noise:cv=0.05")
-	base := EvaluationSettings{Stretch: 12 * time.Minute, Workers: 2}
+	base := EvaluationSettings{Stretch: 12 * time.Minute, Workers: 2, NeighboursGiven: true}
 	loose, tight := base, base
 	loose.Today, tight.Today = "hpa:target=15", "hpa:target=400"
 	e := mustEvaluate(t, f, loose)

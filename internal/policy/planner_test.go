@@ -36,7 +36,6 @@ type shopRun struct {
 	alloc  []loadline.Allocation
 	o      loadline.Observation
 	now    time.Time
-	pods   int64
 	over   float64
 }
 

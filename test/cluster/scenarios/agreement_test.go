@@ -211,7 +211,7 @@ func (s *fixture) judge(t *testing.T, dir, run string) judgement {
 		sim.Time(3*24*time.Hour).Format(time.RFC3339), "--since", "3d", "--step", "1m", "-o", past)
 	loadlineCommand(t, "train", "--history", past, "--name", s.app.Name, "--objective", "99% < 250ms", "--methods", "loadline-dqn",
 		"-o", run)
-	evaluate(t, run, "--seeds", "5", "--stretch", stretch.String(), "--baseline", "hpa")
+	evaluate(t, run, "--seeds", "5", "--stretch", stretch.String(), "--baseline", "hpa", "--neighbours", "use=0")
 	return s.readJudgement(t, run)
 }
 

@@ -51,7 +51,7 @@ func TestModel(t *testing.T) {
 	run, registry := filepath.Join(dir, "run"), filepath.Join(dir, "models", "registry")
 	loadlineCommand(t, "train", "--app", "single", "--workload", "diurnal:low=20,high=100,peak=15h", "--duration", "1d", "--candidates",
 		"1", "--methods", "loadline-dqn", "--steps", "4000", "-o", run)
-	evaluate(t, run, "--seeds", "1", "--stretch", "10m")
+	evaluate(t, run, "--seeds", "1", "--stretch", "10m", "--neighbours", "use=0")
 	loadlineCommand(t, "promote", run, "--candidate", "loadline-dqn-1", "--force", "--registry", registry)
 	twin, err := os.ReadFile(filepath.Join(run, "twin.yaml"))
 	if err != nil {
