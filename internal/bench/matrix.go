@@ -37,9 +37,7 @@ type Matrix struct {
 	// in the cluster of the runs.
 	Neighbours []float64
 	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
-	Margin float64
-	// Churn limits the changes of a calibrated setting; nil = any.
-	Churn    *Churn
+	Margin   float64
 	Baseline string // label of the policy that others are compared with; "" = the first policy
 	Training Training
 }

@@ -139,8 +139,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 	if p.Once {
 		cells = scenesOf(jobs)
 	}
-	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
-		Churn: r.matrix.Churn}
+	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
 	var keys []string
 	cost := 0.0
 	for i, c := range cells {
@@ -161,11 +160,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		}
 		keys = append(keys, of...)
 	}
-	terms := []any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin}
-	if r.matrix.Churn != nil {
-		terms = append(terms, r.matrix.Churn)
-	}
-	key, err := digest(terms)
+	key, err := digest([]any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin})
 	return &preparation{
 		key: key, cost: cost,
 		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {

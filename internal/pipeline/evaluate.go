@@ -218,8 +218,6 @@ func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
 		Neighbours: append([]float64{}, c.levels...), Margin: reserve,
 	}
-	today, _ := p.today(p.folder)
-	m.Churn = &bench.Churn{Than: today, Times: p.MaxChurn, AtLeast: aHandful}
 	if len(c.policies) > 0 {
 		m.Baseline = c.policies[0].Label
 	}
