@@ -118,6 +118,8 @@ func (p *proof) busyConditions(k *Knowledge) []Condition {
 	use, most, open := p.Cluster.Neighbours.Use, mostExpected, true
 	levels := slices.Clone(busyLevels)
 	switch {
+	case p.NeighboursGiven && use == 0:
+		return nil // the nodes are the user's alone
 	case p.NeighboursGiven:
 		most, open = use, false
 	case k.Others != nil:

@@ -161,6 +161,7 @@ func TestConditionsFollowWhatIsKnown(t *testing.T) {
 			"as fitted* | nodes 50 % busy* | nodes 56 % busy* | nodes 70 % busy | nodes 85 % busy"},
 		"no others were measured": {Knowledge{Others: &Others{}}, EvaluationSettings{},
 			"as fitted* | nodes 50 % busy | nodes 70 % busy | nodes 85 % busy"},
+		"the nodes are the user's alone": {Knowledge{}, beside(0), "as fitted*"},
 		"neighbours are given": {Knowledge{}, beside(0.7),
 			"as fitted* | nodes 85 % busy"},
 		"figures are guessed": {Knowledge{Ranges: ranges}, beside(0.85),

@@ -71,7 +71,7 @@ func TestModel(t *testing.T) {
 	s.waitReplicas(t, "server", 2, 12)
 	cluster.Eventually(t, "the twin's expectation in the record", func() error {
 		text, err := loadlineTry(t, "explain", s.ns+"/shop", "server", "--log", filepath.Join(dir, "decisions"))
-		if err != nil || !strings.Contains(text, "expected") {
+		if err != nil || !strings.Contains(text, "expect p99 ") {
 			return fmt.Errorf("explain says: %s %v", text, err)
 		}
 		return nil

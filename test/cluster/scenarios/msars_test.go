@@ -45,7 +45,7 @@ func TestMSARS(t *testing.T) {
 	s.player.SetRate(150)
 	s.waitReplicas(t, "server", 2, 12)
 	text := loadlineCommand(t, "explain", s.ns+"/shop", "server", "--log", filepath.Join(dir, "decisions"))
-	if !strings.Contains(text, "partial SLO p99") {
+	if !strings.Contains(text, "of its part p99 ") {
 		t.Errorf("explain says: %s", text)
 	}
 }
