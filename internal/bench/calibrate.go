@@ -38,9 +38,18 @@ type CalibrationTask struct {
 	// Also are further scenes that the same setting is for: it must meet the SLO in each, and
 	// all count alike for the cost, by the geometric mean.
 	Also []CalibrationScene
+	// Churn limits how often a setting may change something; nil = any.
+	Churn *Churn
 
 	Workers  int                 // parallel runs; 0 = 1
 	Progress func(share float64) // may be nil
+}
+
+// Churn is a limit to the changes of replicas and sizes, in terms of another policy's.
+type Churn struct {
+	Than    string  `json:"than"` // policy, in the notation of policies
+	Times   float64 `json:"times"`
+	AtLeast float64 `json:"at_least"` // per hour; so many are always allowed
 }
 
 // CalibrationScene is one application under its validation data.
@@ -82,9 +91,11 @@ type Try struct {
 	Bill      float64 `json:"bill,omitempty"` // likewise; what settings are compared by, if there is one
 	Over      float64 `json:"over_slo_ratio"` // of the worst run
 	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
+	Changes   float64 `json:"changes_per_hour"`
 
 	point  []float64
 	margin float64 // 0 = the usual one
+	most   float64 // changes per hour that are allowed; 0 = any
 }
 
 // Calibration is the result of a search.
@@ -244,7 +255,7 @@ func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 	}
 	s.found.Default = tries[0]
 	s.found.Best = rank(tries, s.space)[0]
-	if d := tries[0]; d.feasible() && d.cost() <= s.found.Best.cost()*(1+samePrice) {
+	if d := tries[0]; d.feasible() && d.calm() && d.cost() <= s.found.Best.cost()*(1+samePrice) {
 		s.found.Best = d
 	}
 	s.found.Spec = s.found.Best.Spec

@@ -33,7 +33,14 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 	}
 	close(next)
 	workers.Wait()
-	return tries, errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil || s.Churn == nil {
+		return tries, err
+	}
+	than, err := s.evaluateOne(ctx, s.Churn.Than, engine, loads)
+	for i := range tries {
+		tries[i].most = max(s.Churn.Times*than.Changes, s.Churn.AtLeast)
+	}
+	return tries, err
 }
 
 func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int) (Try, error) {
@@ -45,7 +52,7 @@ func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int
 		if err != nil {
 			return t, err
 		}
-		t.Over, t.Violated = max(t.Over, one.Over), t.Violated+one.Violated
+		t.Over, t.Violated, t.Changes = max(t.Over, one.Over), t.Violated+one.Violated, t.Changes+one.Changes/float64(len(scenes))
 		if len(scenes) == 1 {
 			return one, nil
 		}
@@ -71,6 +78,7 @@ func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScen
 				return t, describe(err, t.Spec)
 			}
 			t.CoreHours += float64(out.Result.CoreHours) / runs
+			t.Changes += float64(out.Result.Changes) / load.Duration.Hours() / runs
 			// The nodes of an application alone on them cost the same whatever a setting does.
 			if len(cluster.Pools) > 0 {
 				t.Bill += float64(out.Result.Bill) / runs

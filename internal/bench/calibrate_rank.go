@@ -19,6 +19,9 @@ func (t *Try) feasible() bool {
 	return t.Over <= usualMargin*result.CountsIf
 }
 
+// calm reports whether a setting changes no more often than is allowed.
+func (t *Try) calm() bool { return t.most == 0 || t.Changes <= t.most }
+
 // cost is the bill of a pool; without one, the core-hours.
 func (t *Try) cost() float64 {
 	if t.Bill > 0 {
@@ -31,8 +34,8 @@ func (t *Try) cost() float64 {
 // one closer to the default is better.
 const samePrice = 0.002
 
-// rank sorts, best first: the cheapest of those that meet the SLO, then the others by their
-// violation. Ties go to the default.
+// rank sorts, best first: the cheapest of those that meet the SLO without too many changes, then
+// those with too many, then the others by their violation. Ties go to the default.
 func rank(tries []Try, s space) []Try {
 	ranked := slices.Clone(tries)
 	slices.SortStableFunc(ranked, func(a, b Try) int {
@@ -45,6 +48,12 @@ func rank(tries []Try, s space) []Try {
 		if !a.feasible() {
 			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()),
 				cmp.Compare(s.distance(a.point), s.distance(b.point)))
+		}
+		if a.calm() != b.calm() {
+			if a.calm() {
+				return -1
+			}
+			return 1
 		}
 		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
 			cmp.Compare(a.cost(), b.cost()))

@@ -166,6 +166,29 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// TestCalibrationKeepsToALimitOfChanges: settings that change too often are found only if no other
+// meets the SLO.
+func TestCalibrationKeepsToALimitOfChanges(t *testing.T) {
+	task := smallTask("hpa:limits=keep,request=keep")
+	free, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Churn = &Churn{Than: "static", Times: 2, AtLeast: free.Best.Changes / 2}
+	calm, err := Calibrate(context.Background(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(free.Best.Changes > 0) || calm.Best.Changes > free.Best.Changes/2 || calm.Best.CoreHours < free.Best.CoreHours {
+		t.Errorf("%s changes %v times an hour for %v core-hours, %s %v times for %v", free.Spec, free.Best.Changes, free.Best.CoreHours,
+			calm.Spec, calm.Best.Changes, calm.Best.CoreHours)
+	}
+	task.Churn = &Churn{Than: "hpa", Times: 1000}
+	if same, err := Calibrate(context.Background(), task); err != nil || same.Spec != free.Spec {
+		t.Errorf("a limit that none reaches: %s, want %s; %v", same.Spec, free.Spec, err)
+	}
+}
+
 func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
 	reference, err := SearchLevels(context.Background(), LevelSearch{App: oneService(), Policy: "oracle", Load: load})

@@ -37,7 +37,9 @@ type Matrix struct {
 	// in the cluster of the runs.
 	Neighbours []float64
 	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
-	Margin   float64
+	Margin float64
+	// Churn limits the changes of a calibrated setting; nil = any.
+	Churn    *Churn
 	Baseline string // label of the policy that others are compared with; "" = the first policy
 	Training Training
 }

@@ -139,7 +139,8 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 	if p.Once {
 		cells = scenesOf(jobs)
 	}
-	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp}
+	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
+		Churn: r.matrix.Churn}
 	var keys []string
 	cost := 0.0
 	for i, c := range cells {
@@ -160,7 +161,11 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		}
 		keys = append(keys, of...)
 	}
-	key, err := digest([]any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin})
+	terms := []any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin}
+	if r.matrix.Churn != nil {
+		terms = append(terms, r.matrix.Churn)
+	}
+	key, err := digest(terms)
 	return &preparation{
 		key: key, cost: cost,
 		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {

@@ -218,6 +218,8 @@ func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
 		Neighbours: append([]float64{}, c.levels...), Margin: reserve,
 	}
+	// Not today's: a limit in its terms would rise with each rule that is adopted.
+	m.Churn = &bench.Churn{Than: "hpa", Times: p.MaxChurn, AtLeast: aHandful}
 	if len(c.policies) > 0 {
 		m.Baseline = c.policies[0].Label
 	}

@@ -36,6 +36,12 @@ func (c contest) reasons(maxChurn float64) []string {
 	if c.churn != Yes {
 		add("%s changes more than %g times as often as today's deployment: not promoted by default (--max-churn)", c.choice.Label, maxChurn)
 	}
+	for _, r := range c.rivals {
+		if c.calm(r) != Yes {
+			add("%s changes more than %g times as often as today's deployment: not recommended by default (--max-churn)", c.name(r.Entry),
+				maxChurn)
+		}
+	}
 	if lost := c.choice.NotAllowed; len(lost) > 0 {
 		add("%s would also change %s, which the axes %s do not allow: its figures are without that (--axes)", c.choice.Label,
 			strings.Join(lost, ", "), strings.Join(c.e.Settings.Axes, ", "))

@@ -48,6 +48,12 @@ func (c contest) open() (question, decides string) {
 	case c.choice.Bound == "max":
 		return c.choice.Label + " stays at its maximum of replicas", "Higher bounds"
 	}
+	for _, r := range c.rivals {
+		if c.calm(r) == Unclear && over(c.slo(r.Entry), c.today.SLO, r.today) == Yes {
+			return fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, which is about the limit (today's deployment: %.0f)",
+				c.name(r.Entry), float64(r.changes()), float64(c.today.changes())), "Another limit (--max-churn)"
+		}
+	}
 	entries := []*Entry{c.choice, c.today}
 	for _, r := range c.rivals {
 		entries = append(entries, r.Entry)

@@ -52,6 +52,7 @@ type contest struct {
 	e             *Evaluation
 	today, choice *Entry
 	rivals        []rival // other baselines, those that were best in the selection first
+	maxChurn      float64
 	churn         State
 	safe          State  // every stretch is about as safe as today
 	worst         string // stretch, if it is not
@@ -94,7 +95,7 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 }
 
 func (e *Evaluation) contest(maxChurn float64) contest {
-	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice), doubts: map[string]*doubt{}}
+	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice), maxChurn: maxChurn, doubts: map[string]*doubt{}}
 	c.churn = c.choice.churn(c.today, maxChurn)
 	c.safe, c.worst = c.choice.asSafeAs(c.today)
 	for i := range e.Entries {
@@ -138,7 +139,9 @@ func over(one, other State, d *Difference) State {
 func (c contest) promotable() State {
 	against := both(both(over(c.slo(c.choice), c.today.SLO, c.choice.AgainstToday), c.churn), c.safe)
 	for _, r := range c.rivals {
-		against = both(against, over(c.slo(c.choice), c.slo(r.Entry), r.choice))
+		if c.calm(r) != No { // nor would it be recommended
+			against = both(against, over(c.slo(c.choice), c.slo(r.Entry), r.choice))
+		}
 	}
 	if against == Yes && c.choice.Bound == "max" {
 		return Unclear
@@ -156,12 +159,21 @@ func both(a, b State) State {
 	return Unclear
 }
 
+// calm reports whether a rule changes about as often as today's deployment. Where that violates the
+// objective, more changes may be what it takes.
+func (c contest) calm(r rival) State {
+	if c.today.SLO == No {
+		return Yes
+	}
+	return r.Entry.churn(c.today, c.maxChurn)
+}
+
 // better is the rule that should replace what runs today: of those that are clearly better, the one
 // that was best in the selection. No = none is.
 func (c contest) better() (rival, State) {
 	all := No
 	for _, r := range c.rivals {
-		switch over(c.slo(r.Entry), c.today.SLO, r.today) {
+		switch both(over(c.slo(r.Entry), c.today.SLO, r.today), c.calm(r)) {
 		case Yes:
 			return r, Yes
 		case Unclear:

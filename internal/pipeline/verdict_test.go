@@ -63,6 +63,8 @@ func TestVerdicts(t *testing.T) {
 	hidden.Stretches[0].Over = 0.015
 	tight := ruleAt(met, 70, 71, 69)
 	tight.Policy = "hpa:target=150"
+	nervous, uneasy := ruleAt(met, 70, 71, 69), ruleAt(met, 70, 71, 69)
+	nervous.ReplicaChanges, uneasy.ReplicaChanges = 60, 9
 	for _, row := range []struct {
 		name                   string
 		today, rule, candidate Entry
@@ -84,6 +86,12 @@ func TestVerdicts(t *testing.T) {
 		{"a broken model", todayAt(met, 100, 101, 99), todayTwice(), candidateAt(violated, 50, 51, 50), Keep, "c violates the objective"},
 		{"too many changes", todayAt(met, 100, 101, 99), todayTwice(), churning, Keep, "60 times an hour, today's deployment 4 times"},
 		{"own cost exceeds the saving", todayAt(met, 10, 10.1, 9.9), todayTwice(), candidateAt(met, 9.5, 9.6, 9.4), Keep, "costs 5.0 % more"},
+		{"a rule with too many changes", todayAt(met, 100, 101, 99), nervous, candidateAt(met, 104, 105, 104), Keep, "c costs 5.3 % more"},
+		{"only a nervous rule is cheaper", todayAt(met, 100, 101, 99), nervous, candidateAt(met, 79, 80, 78), Promote, "saves 20.0 %"},
+		{"today violates, and the rule changes a lot", todayAt(violated, 60, 61, 60), nervous, candidateAt(met, 90, 91, 90), Change,
+			"which HPA at 80 % violates"},
+		{"a rule with about too many changes", todayAt(met, 100, 101, 99), uneasy, candidateAt(met, 104, 105, 104), Undecided,
+			"changes replicas or sizes 9 times an hour, which is about the limit"},
 		{"by chance", todayAt(met, 100, 101, 99), todayTwice(), candidateAt(met, 80, 110, 95), Undecided, "More runs (--seeds 6)"},
 		{"two runs", todayAt(met, 100, 101), todayTwice(), candidateAt(met, 50, 51), Undecided, "2 runs of each deployment are too few"},
 		{"engines disagree", todayAt(met, 100, 101, 99), todayTwice(), fluidDisagrees, Undecided, "by the fluid model +4.0 %"},
