@@ -130,8 +130,9 @@ func TestNoiseGapsAndWildValuesDoNotBendTheTwin(t *testing.T) {
 	warned(t, tw, "outage of the metrics", "short gaps", "negative or infinite")
 }
 
-func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
-	at := 20 * time.Hour
+// released is two days of a service with a release.
+func released(t *testing.T, at time.Duration) *history.History {
+	t.Helper()
 	h, err := recording{
 		app: builtIn("single"), load: "diurnal:low=20,high=200,period=6h,peak=2h+noise:cv=0.08,corr=5m",
 		engine: "fluid", policy: "hpa:target=70", duration: 48 * time.Hour,
@@ -140,7 +141,12 @@ func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tw := fit(t, h, Options{})
+	return h
+}
+
+func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
+	at := 20 * time.Hour
+	tw := fit(t, released(t, at), Options{})
 	r := tw.Report.Services[0]
 	if len(r.Changes) != 1 {
 		t.Fatalf("changes %v, want the one at %v", r.Changes, at)
@@ -161,15 +167,7 @@ func TestAReleaseIsFoundAndWhatCameAfterIsFitted(t *testing.T) {
 
 func TestAReleaseInTheHeldOutPartIsReported(t *testing.T) {
 	at := 43 * time.Hour // the last 9.6 h are held out
-	h, err := recording{
-		app: builtIn("single"), load: "diurnal:low=20,high=200,period=6h,peak=2h+noise:cv=0.08,corr=5m",
-		engine: "fluid", policy: "hpa:target=70", duration: 48 * time.Hour,
-		perturb: simulate.Perturb{CPUNoise: 0.1, MetricsLoss: 0.02, Disturbances: []sim.Disturbance{{At: at, Version: &release}}},
-	}.run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tw := fit(t, h, Options{})
+	tw := fit(t, released(t, at), Options{})
 	r := tw.Report.Services[0]
 	if r.Later == nil || len(r.Changes) > 0 {
 		t.Fatalf("later %v, earlier %v, want the one at %v", r.Later, r.Changes, at)

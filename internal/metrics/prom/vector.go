@@ -296,8 +296,8 @@ func (r *vectorReader) escape(text []byte) ([]byte, error) {
 	return text, fmt.Errorf("%w: unknown escape \\%c", errNotJSON, c)
 }
 
-// unicode appends the character of \uXXXX, or of a surrogate pair of them. Half a pair is the
-// replacement character, as encoding/json has it.
+// unicode appends the character of four hexadecimal digits, or of a surrogate pair of them. Half a
+// pair is the replacement character, as encoding/json has it.
 func (r *vectorReader) unicode(text []byte) ([]byte, error) {
 	one, err := r.hex()
 	if err != nil {
