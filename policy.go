@@ -58,6 +58,15 @@ type Situation struct {
 	InFlight   []Allocation  // per service, with decided plans that are not yet applied
 	Forecast   []Forecast    // per service; empty without a forecaster
 	PartialSLO []SLO         // per service, its part of the end-to-end SLO; empty without a splitter
+	Announced  []Event       // announced changes of the load, now and to come, by start
+}
+
+// Event is an announced change of the load: from Start until End, users send Factor times as many
+// requests as they would otherwise.
+type Event struct {
+	Name       string
+	Start, End time.Time
+	Factor     float64
 }
 
 // Now is the latest observation.

@@ -52,6 +52,14 @@ func override[T any](o *Opt[T], by Opt[T]) {
 // Proposal is what a policy proposes, for all or some services and axes.
 type Proposal struct {
 	Services []ServiceProposal
+	// Reserve is the room on nodes to keep free for pods to come, of all services together.
+	Reserve Opt[Room]
+}
+
+// Room is CPU and memory on nodes.
+type Room struct {
+	Cores  float64
+	Memory int64 // bytes
 }
 
 // ServiceProposal is one service's part of a Proposal.
