@@ -35,7 +35,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		"vpa", "vpa:cpu=off", "vpa:memory=off,update=in-place",
 		"hpa+vpa:target=60", "hpa+vpa:target=off,rps-target=20,cpu=on,down-window=60s",
 		"by-service:web=hpa(target=60;down-window=60s),cart=keda(threshold=20)",
-		"by-service:web=keda(threshold=20)&vpa(cpu=off),cart=hpa+vpa(target=70)",
+		"by-service:web=keda(threshold=20)|vpa(cpu=off),cart=hpa+vpa(target=70)",
 	} {
 		text := strings.Join(written(t, spec), "---\n")
 		today, err := readToday("shop.yaml", text, "prod")

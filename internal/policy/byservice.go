@@ -13,7 +13,7 @@ import (
 // ByService runs rules of its own for every service, as a namespace has them in which each workload
 // is scaled by other objects: "by-service:web=hpa(target=60;down-window=60s),cart=keda(threshold=20)".
 // Within the parentheses settings are separated by semicolons. Two rules that change different
-// things of one service are joined by &: "web=keda(threshold=20)&vpa(cpu=off)".
+// things of one service are joined by |: "web=keda(threshold=20)|vpa(cpu=off)".
 //
 // A rule sees the whole application, and only what it proposes for its own services counts.
 type ByService struct {
@@ -42,7 +42,7 @@ var byServiceMethod = Method{
 		options := []Option{{othersKey, "hpa", "rule of the services that are not named; static = they stay as they are", rulesSpec}}
 		for _, s := range app.Services {
 			if s.Name != othersKey {
-				options = append(options, Option{s.Name, "", "rule of this service; several that change different things are joined by &", rulesSpec})
+				options = append(options, Option{s.Name, "", "rule of this service; several that change different things are joined by |", rulesSpec})
 			}
 		}
 		return options
@@ -81,7 +81,7 @@ func rulesOf(app *loadline.App, v Values) []servicesOf {
 		if name := app.Services[i].Name; name != othersKey && v.IsSet(name) {
 			text = v[name]
 		}
-		for _, rule := range strings.Split(text, "&") {
+		for _, rule := range strings.Split(text, "|") {
 			spec, _ := unnest(rule)
 			at := slices.IndexFunc(all, func(r servicesOf) bool { return r.spec == spec })
 			if at < 0 {
@@ -131,10 +131,10 @@ func unnest(text string) (spec string, err error) {
 	return name + ":" + strings.ReplaceAll(settings, ";", ","), nil
 }
 
-// rulesSpec checks "hpa(target=60)&vpa(cpu=off)".
+// rulesSpec checks "hpa(target=60)|vpa(cpu=off)".
 func rulesSpec(s string) error {
 	var faults []error
-	for _, rule := range strings.Split(s, "&") {
+	for _, rule := range strings.Split(s, "|") {
 		_, err := unnest(rule)
 		faults = append(faults, err)
 	}
@@ -234,7 +234,7 @@ func Join(app *loadline.App, rules [][]string) string {
 			nested = append(nested, nest(spec))
 		}
 		if len(nested) > 0 {
-			settings = append(settings, app.Services[i].Name+"="+strings.Join(nested, "&"))
+			settings = append(settings, app.Services[i].Name+"="+strings.Join(nested, "|"))
 		}
 	}
 	return byServiceMethod.Name + ":" + strings.Join(settings, ",")

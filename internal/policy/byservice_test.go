@@ -22,7 +22,7 @@ func TestJoinIsTheShortestNotation(t *testing.T) {
 		{"thresholds differ", []string{"keda:threshold=20,target=70"}, []string{"keda:threshold=5,target=70"}, "keda:web=20,cart=5,target=70"},
 		{"behaviour differs", []string{"hpa:target=60"}, []string{"hpa:target=60,down-window=60s"},
 			"by-service:web=hpa(target=60),cart=hpa(target=60;down-window=60s)"},
-		{"methods differ", []string{"keda:threshold=20", "vpa:cpu=off"}, nil, "by-service:others=static,web=keda(threshold=20)&vpa(cpu=off)"},
+		{"methods differ", []string{"keda:threshold=20", "vpa:cpu=off"}, nil, "by-service:others=static,web=keda(threshold=20)|vpa(cpu=off)"},
 		{"one by memory alone", []string{"hpa:target=off,memory-target=80"}, []string{"hpa:target=60"},
 			"by-service:web=hpa(target=off;memory-target=80),cart=hpa(target=60)"},
 	} {
@@ -40,7 +40,7 @@ func TestRulesOfEveryService(t *testing.T) {
 	app := twoServices()
 	for spec, want := range map[string][]Rule{
 		"hpa:target=60": {{"hpa:target=60", []string{"web", "cart"}}},
-		"by-service:others=static,web=keda(threshold=20)&vpa(cpu=off)": {{"keda:threshold=20", []string{"web"}}, {"vpa:cpu=off", []string{"web"}}},
+		"by-service:others=static,web=keda(threshold=20)|vpa(cpu=off)": {{"keda:threshold=20", []string{"web"}}, {"vpa:cpu=off", []string{"web"}}},
 		"by-service:cart=hpa(target=60)":                               {{"hpa", []string{"web"}}, {"hpa:target=60", []string{"cart"}}},
 	} {
 		if got, err := RulesOf(spec, app); err != nil || !reflect.DeepEqual(got, want) {
@@ -74,6 +74,31 @@ func TestEveryServiceHasItsOwnRule(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("decision %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestFloorsFollowTheClock(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		clock time.Duration
+		want  string
+	}{
+		{"hpa:target=60", 8 * time.Hour, "hpa:target=60"},
+		{"hpa:floor=off", 8 * time.Hour, "hpa:floor=off"},
+		{"hpa:floor=08:00-20:00:5,target=60", 8 * time.Hour, "hpa:floor=00:00-12:00:5,target=60"},
+		{"hpa:floor=08:00-20:00:web:5+22:00-02:00:3", 9*time.Hour + 30*time.Minute, "hpa:floor=22:30-10:30:web:5+12:30-16:30:3"},
+		{"hpa:floor=00:00-24:00:5+08:00-20:00:7", 8 * time.Hour, "hpa:floor=00:00-12:00:7+00:00-24:00:5"},
+		{"hpa:floor=00:00-24:00:5", 8 * time.Hour, "hpa:floor=00:00-24:00:5"},
+		{"by-service:web=keda(threshold=5;floor=08:00-20:00:web:5),cart=hpa", time.Hour,
+			"by-service:web=keda(threshold=5;floor=07:00-19:00:web:5),cart=hpa"},
+	} {
+		got := BeginAt(c.spec, c.clock)
+		if got != c.want {
+			t.Errorf("%s at %v: %s, want %s", c.spec, c.clock, got, c.want)
+		}
+		if _, err := New(got, twoServices()); err != nil {
+			t.Error(err)
 		}
 	}
 }
