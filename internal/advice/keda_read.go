@@ -73,8 +73,8 @@ func (r *reading) takeScaledObject(o *Object) error {
 		return o.faultf("no policy here scales by its triggers alone (%s): write what comes nearest as a policy (--today keda:threshold=20)",
 			triggerTypes(of.Spec.Triggers))
 	}
-	h := &horizontal{object: o, behaviour: behaviourSettings(of.Spec.Advanced.Config.Behavior), most: valueOr(of.Spec.MaxReplicaCount, kedaMost),
-		least: valueOr(of.Spec.MinReplicaCount, 0), cpu: t.cpu > 0, memory: t.memory > 0}
+	h := &horizontal{object: o, behaviour: behaviourSettings(of.Spec.Advanced.Config.Behavior), cpu: t.cpu > 0, memory: t.memory > 0,
+		least: valueOr(of.Spec.MinReplicaCount, 0), most: valueOr(of.Spec.MaxReplicaCount, kedaMost)}
 	h.method, h.settings = t.rule()
 	if h.method == "keda" {
 		h.settings = append(h.settings, t.settings...)

@@ -94,8 +94,8 @@ func describe(today Today, err error) string {
 	fmt.Fprintf(&b, "policy: %s\n", today.Spec)
 	for i, of := range shop().Services {
 		if got := today.Bounds[i]; got != of.Bounds {
-			fmt.Fprintf(&b, "bounds of %s: %d to %d replicas, %g to %g cores, %d to %d MiB\n", of.Name, got.MinReplicas, got.MaxReplicas, got.MinCPU,
-				got.MaxCPU, got.MinMemory>>20, got.MaxMemory>>20)
+			fmt.Fprintf(&b, "bounds of %s: %d to %d replicas, %g to %g cores, %d to %d MiB\n", of.Name, got.MinReplicas, got.MaxReplicas,
+				got.MinCPU, got.MaxCPU, got.MinMemory>>20, got.MaxMemory>>20)
 		}
 	}
 	for _, part := range []struct {
@@ -115,14 +115,15 @@ func TestFaultsOfFilesNameWhere(t *testing.T) {
 			"{kind: Deployment, name: web}\n  maxReplicas: 9\n" + fields
 	}
 	keda := func(trigger string) string {
-		return "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - " +
-			trigger + "\n"
+		return "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec:\n  scaleTargetRef: {name: web}\n" +
+			"  triggers:\n  - " + trigger + "\n"
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "f.yaml has no object in it: write it with kubectl get hpa,vpa,scaledobject,deploy -o yaml"},
 		{"no YAML", hpa("") + "---\na: b: c\n", "f.yaml, document 2 is no YAML"},
 		{"no object", hpa("") + "---\na: 1\n", "f.yaml, document 2 has no kind or no apiVersion"},
-		{"a list with a fault", "apiVersion: v1\nkind: List\nitems:\n- {kind: Service}\n", "f.yaml, document 1, item 1 has no kind or no apiVersion"},
+		{"a list with a fault", "apiVersion: v1\nkind: List\nitems:\n- {kind: Service}\n",
+			"f.yaml, document 1, item 1 has no kind or no apiVersion"},
 		{"a text for a number", hpa("  minReplicas: two\n"),
 			"f.yaml, document 1, HorizontalPodAutoscaler shop/web: field spec.minReplicas is a string, must be a int32"},
 		{"an old version", strings.Replace(hpa(""), "/v2", "/v2beta1", 1), `apiVersion is "autoscaling/v2beta1", must be autoscaling/v2`},
@@ -135,13 +136,14 @@ func TestFaultsOfFilesNameWhere(t *testing.T) {
 		{"only a metric of others",
 			hpa("  metrics: [{type: External, external: {metric: {name: queue}, target: {type: Value, value: 30}}}]\n"),
 			"no policy here scales by its metrics (External queue)"},
-		{"a number for a text", keda("{type: prometheus, metadata: {threshold: 20}}"), "field spec.triggers.metadata is a number, must be a string"},
+		{"a number for a text", keda("{type: prometheus, metadata: {threshold: 20}}"),
+			"field spec.triggers.metadata is a number, must be a string"},
 		{"a threshold that is none", keda(`{type: prometheus, metadata: {threshold: many, query: "rate(x[2m])"}}`),
 			`spec.triggers[0].metadata.threshold is "many", must be a number of at least 0.001`},
 		{"only a queue", keda(`{type: kafka, metadata: {topic: orders}}`), "no policy here scales by its triggers alone (kafka)"},
 		{"none of the services", strings.ReplaceAll(hpa(""), "web", "blog"), "none of 1 objects scales a service of shop (web, cart)"},
-		{"both on CPU", hpa("") + "---\napiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: v}\nspec: {targetRef: " +
-			"{name: web}}\n", "VerticalPodAutoscaler v: it sizes cpu, by the share of which HorizontalPodAutoscaler shop/web scales: each undoes"},
+		{"both on CPU", hpa("") + "---\napiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: v}\nspec: " +
+			"{targetRef: {name: web}}\n", "VerticalPodAutoscaler v: it sizes cpu, by the share of which HorizontalPodAutoscaler shop/web scales: each undoes"},
 	} {
 		if _, err := readToday("f.yaml", c.text, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)

@@ -33,7 +33,7 @@ func (f *todayFlags) add(flags *pflag.FlagSet) {
 
 // addCluster adds the flags of the cluster.
 func (f *todayFlags) addCluster(flags *pflag.FlagSet) {
-	flags.StringVar(&f.namespace, "namespace", "", "with --today FILE or cluster: of the objects (all of the file; of a cluster the context's)")
+	flags.StringVar(&f.namespace, "namespace", "", "with --today FILE or cluster: of the objects (a file: all; a cluster: the context's)")
 	f.clusterFlags.add(flags)
 }
 

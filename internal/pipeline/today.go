@@ -45,8 +45,8 @@ func (j EvaluationSettings) todayAssumed(f *Folder) []string {
 	if rules, err := policy.RulesOf(spec, f.App); err == nil && !slices.Contains(j.Axes, guard.VerticalRequests) {
 		for _, r := range rules {
 			if m, _, _ := strings.Cut(r.Spec, ":"); m == "vpa" || m == "hpa+vpa" {
-				all = append(all, fmt.Sprintf("Pods of %s are sized by a VerticalPodAutoscaler today, which the axes %s do not allow: today's figures "+
-					"are without that; --axes %s has it.", strings.Join(r.Services, ", "), strings.Join(j.Axes, ","),
+				all = append(all, fmt.Sprintf("Pods of %s are sized by a VerticalPodAutoscaler today, which the axes %s do not allow: today's "+
+					"figures are without that; --axes %s has it.", strings.Join(r.Services, ", "), strings.Join(j.Axes, ","),
 					strings.Join(guard.AxisNames(), ",")))
 			}
 		}

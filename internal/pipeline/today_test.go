@@ -46,7 +46,8 @@ func TestBoundsOfObjectsAreThoseOfTheRun(t *testing.T) {
 	if s := with.App.Services[0]; s.Bounds != b || s.Replicas != 30 || f.App.Services[0].Bounds == b {
 		t.Errorf("%+v", s)
 	}
-	if !slices.ContainsFunc(with.known, func(k string) bool { return strings.HasPrefix(k, "server.bounds=30-40 replicas") }) || len(f.known) != 1 {
+	is := func(k string) bool { return strings.HasPrefix(k, "server.bounds=30-40 replicas") }
+	if !slices.ContainsFunc(with.known, is) || len(f.known) != 1 {
 		t.Errorf("%q, %q", with.known, f.known)
 	}
 }
@@ -70,8 +71,9 @@ func TestWhatTodayRestsOnIsSaid(t *testing.T) {
 		t.Error(text)
 	}
 	for spec, want := range map[string]string{
-		"by-service:others=static,web=hpa(target=60)|vpa(cpu=off)":          "HPA at 60 % with vpa:cpu=off for web, nothing for the others",
-		"by-service:web=keda(threshold=20;polling=10s),others=hpa,cart=hpa": "keda:threshold=20,polling=10s for web, HPA at 80 % for cart, HPA at 80 % for the others",
+		"by-service:others=static,web=hpa(target=60)|vpa(cpu=off)": "HPA at 60 % with vpa:cpu=off for web, nothing for the others",
+		"by-service:web=keda(threshold=20;polling=10s),others=hpa,cart=hpa": "keda:threshold=20,polling=10s for web, HPA at 80 % for cart, " +
+			"HPA at 80 % for the others",
 	} {
 		if got := RuleName(spec); got != want {
 			t.Errorf("%s is %q, want %q", spec, got, want)

@@ -40,8 +40,9 @@ func TestRulesOfEveryService(t *testing.T) {
 	app := twoServices()
 	for spec, want := range map[string][]Rule{
 		"hpa:target=60": {{"hpa:target=60", []string{"web", "cart"}}},
-		"by-service:others=static,web=keda(threshold=20)|vpa(cpu=off)": {{"keda:threshold=20", []string{"web"}}, {"vpa:cpu=off", []string{"web"}}},
-		"by-service:cart=hpa(target=60)":                               {{"hpa", []string{"web"}}, {"hpa:target=60", []string{"cart"}}},
+		"by-service:others=static,web=keda(threshold=20)|vpa(cpu=off)": {{"keda:threshold=20", []string{"web"}},
+			{"vpa:cpu=off", []string{"web"}}},
+		"by-service:cart=hpa(target=60)": {{"hpa", []string{"web"}}, {"hpa:target=60", []string{"cart"}}},
 	} {
 		if got, err := RulesOf(spec, app); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", spec, got, err)

@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/test/cluster"
 )
@@ -23,7 +24,7 @@ metadata:
   annotations: {api-approved.kubernetes.io: https://github.com/kubernetes/kubernetes/pull/63797}
 spec:
   group: autoscaling.k8s.io
-  names: {kind: VerticalPodAutoscaler, listKind: VerticalPodAutoscalerList, plural: verticalpodautoscalers, singular: verticalpodautoscaler}
+  names: {kind: VerticalPodAutoscaler, plural: verticalpodautoscalers, singular: verticalpodautoscaler}
   scope: Namespaced
   versions:
   - name: v1
@@ -41,8 +42,8 @@ spec:
               resourcePolicy: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// todaysObjects scale the shop: web by an HPA and a VPA of its memory, the catalogue by KEDA. A queue
-// has a say too, and there is an HPA of another application.
+// todaysObjects scale the shop: web by an HPA and a VPA of its memory, the catalogue by KEDA, with a
+// schedule for working days, which no policy has. There is an HPA of another application.
 const todaysObjects = `
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -71,7 +72,7 @@ spec:
   maxReplicaCount: 8
   triggers:
   - {type: prometheus, metadata: {serverAddress: "http://localhost:1", query: 'sum(rate(catalogue_requests_total[2m]))', threshold: "30"}}
-  - {type: rabbitmq, metadata: {host: "amqp://localhost:1/vhost", mode: QueueLength, value: "5", queueName: orders}}
+  - {type: cron, metadata: {timezone: Etc/UTC, start: 0 8 * * 1-5, end: 0 20 * * 1-5, desiredReplicas: "4"}}
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -85,12 +86,15 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: blog}, maxR
 func TestTodayFromACluster(t *testing.T) {
 	t.Parallel()
 	c := cluster.Start(t, cluster.Options{})
-	c.KEDA(t)
-	c.ApplyYAML(t, "", vpaDefinition)
+	admin := c.Client(t, cluster.Admin)
 	ns, app := c.Namespace(t), shop(t)
 	c.Deploy(t, ns, app)
+	if all, err := kube.ReadAutoscalers(t.Context(), admin, ns); err != nil || len(all) != len(app.Services) {
+		t.Errorf("without KEDA and VPA there are %d objects, want the Deployments; %v", len(all), err)
+	}
+	c.KEDA(t)
+	c.ApplyYAML(t, "", vpaDefinition)
 	c.ApplyYAML(t, ns, todaysObjects)
-	admin := c.Client(t, cluster.Admin)
 	cluster.Eventually(t, "KEDA to make an HPA", func() error {
 		var all autoscalingv2.HorizontalPodAutoscalerList
 		if err := admin.List(t.Context(), &all, client.InNamespace(ns)); err != nil {
@@ -127,7 +131,7 @@ func TestTodayFromACluster(t *testing.T) {
 	}
 	for _, part := range []string{
 		"today: keda:threshold=30 for catalogue, hpa+vpa:target=65,down-window=120s for web",
-		"Today's figures leave out ScaledObject " + ns + "/catalogue: trigger rabbitmq.",
+		"Today's figures leave out ScaledObject " + ns + "/catalogue: trigger cron from \"0 8 * * 1-5\"",
 		"Left aside: HorizontalPodAutoscaler " + ns + "/blog is for Deployment blog, which is no service of the run.",
 		"Pods of web are sized by a VerticalPodAutoscaler today",
 	} {
