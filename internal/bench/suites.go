@@ -13,9 +13,10 @@ type Suite struct {
 	Name  string
 	About string // what it compares, and its duration
 
-	apps   []string
-	scenes []listed // instead of the combinations of applications and the matrix's workloads
-	matrix Matrix
+	apps    []string
+	scenes  []listed // instead of the combinations of applications and the matrix's workloads
+	regimes []regime // the same
+	matrix  Matrix
 }
 
 // rivals are all of them, with defaults and calibrated. The oracle is the reference.
@@ -83,6 +84,7 @@ func Suites() []Suite {
 			scenes: barScenes(),
 			matrix: Matrix{Policies: barPolicies(), Seeds: 5, WarmUp: settled, Baseline: "hpa at 80 %"},
 		},
+		regimeSuite(),
 		{
 			Name: "rivals",
 			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
@@ -109,8 +111,9 @@ func Suites() []Suite {
 				"in hours in which one thing does: " + perturbationList() + "; 5 seeds",
 			apps: []string{"boutique"},
 			matrix: Matrix{
-				Policies: rivals(), Seeds: 5, WarmUp: settled, Perturbations: PerturbationNames(),
-				Workloads: []Workload{hour("diurnal", diurnalHour)},
+				Policies: rivals(), Seeds: 5, WarmUp: settled,
+				Perturbations: PerturbationNames(),
+				Workloads:     []Workload{hour("diurnal", diurnalHour)},
 			},
 		},
 		{
@@ -203,6 +206,13 @@ func SuiteNamed(name string) (Matrix, error) {
 		}
 		for _, l := range s.scenes {
 			scene, err := l.scene()
+			if err != nil {
+				return m, fmt.Errorf("suite %s: %w", name, err)
+			}
+			m.Scenes = append(m.Scenes, scene)
+		}
+		for _, r := range s.regimes {
+			scene, err := r.scene()
 			if err != nil {
 				return m, fmt.Errorf("suite %s: %w", name, err)
 			}
