@@ -49,6 +49,12 @@ func Perturbations() []Perturbation {
 		{Name: "retry-storm", About: "clients give up after four times the SLO's latency and retry twice; in mid-run the service that uses " +
 			"most CPU needs five times as much for a minute", mid: slowMinute,
 			run: simulate.Perturb{Clients: &simulate.Clients{Patience: 4, Retries: loadline.Retries{Attempts: 2, Backoff: 100 * time.Millisecond}}}},
+		{Name: "release-week-1", About: "after three sevenths of the run the service that uses most CPU needs 30 % more",
+			mid: releases(release{3. / 7, firstRelease})},
+		{Name: "release-week-2", About: "after two sevenths of the run the service that uses most CPU needs 25 % more",
+			mid: releases(release{2. / 7, secondRelease})},
+		{Name: "release-week-2-stale", About: "the same, and 30 % more from the start than at calibration",
+			mid: releases(release{0, firstRelease}, release{2. / 7, secondRelease})},
 	}
 }
 
@@ -122,6 +128,27 @@ func busiest(app *loadline.App) (int, error) {
 func heavierVersion(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
 	s, err := busiest(app)
 	return []sim.Disturbance{{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: 2}}}, err
+}
+
+// Releases of a season, as factors on the CPU time of the service that uses most.
+const (
+	firstRelease  = 1.3
+	secondRelease = 1.25
+)
+
+// release of the service that uses most CPU, after a share of the run.
+type release struct{ after, factor float64 }
+
+func releases(all ...release) func(*loadline.App, time.Duration) ([]sim.Disturbance, error) {
+	return func(app *loadline.App, middle time.Duration) ([]sim.Disturbance, error) {
+		s, err := busiest(app)
+		var list []sim.Disturbance
+		for _, r := range all {
+			at := time.Duration(r.after * 2 * float64(middle))
+			list = append(list, sim.Disturbance{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: r.factor}})
+		}
+		return list, err
+	}
 }
 
 // slowMinute is what a cold cache or a lock does to a service.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,5 +91,50 @@ func TestRegimes(t *testing.T) {
 	}
 	if perturbed != 7 {
 		t.Errorf("%d scenes are perturbed", perturbed)
+	}
+}
+
+// Rules are tuned on earlier data that show neither the campaign nor the release, and tuned again on
+// data that show the release.
+func TestSeasonsAreTunedOnEarlierDays(t *testing.T) {
+	scenes := suiteScenes(t, "seasons")
+	if len(scenes) != 3 {
+		t.Fatalf("%d scenes", len(scenes))
+	}
+	s, err := busiest(scenes[0].App.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := scenes[1].App.Model.Services[s].CPU.Mean, scenes[2].App.Model.Services[s].CPU.Mean
+	if math.Abs(float64(after)/float64(before)-firstRelease) > 1e-6 {
+		t.Errorf("CPU times %v and %v at calibration", before, after)
+	}
+	for i, want := range []int{1, 2, 1} {
+		o := &opened{}
+		past, err := o.validation(scenes[i].Workload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test, err := o.open(scenes[i].Workload, testPart, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if past[0].Duration() != threeDays || test.Duration() != sevenDays {
+			t.Errorf("%s: %v of earlier data for %v", scenes[i].Name, past[0].Duration(), test.Duration())
+		}
+		if most := slices.Max(past[0].Rates); most > 0.95*slices.Max(test.Rates) {
+			t.Errorf("%s: earlier data reach %v of %v requests/s", scenes[i].Name, most, slices.Max(test.Rates))
+		}
+		p, err := perturbationNamed(scenes[i].Perturbation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := p.onRun(scenes[i].App.Model, scenes[i].Cluster, sevenDays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(run.Disturbances) != want {
+			t.Errorf("%s: %d releases, want %d", scenes[i].Name, len(run.Disturbances), want)
+		}
 	}
 }

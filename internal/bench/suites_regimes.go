@@ -1,5 +1,7 @@
 package bench
 
+import "fmt"
+
 // gpuPool is nodes with one accelerator each: an AWS g6.xlarge (4 cores, 16 GiB, one L4, USD
 // 0.8048 an hour on demand in us-east-1), which come after 90 s with a driver to load.
 const gpuPool = "cores=4,memory=16Gi,start=90s,price=0.8048"
@@ -35,11 +37,17 @@ func regimes() []regime {
 	}
 }
 
-func (r regime) scene() (Scene, error) {
-	s, err := r.listed.scene()
-	s.Name = r.name + ": " + s.Name
-	s.Perturbation = r.perturbation
-	return s, err
+func regimeScenes() ([]Scene, error) {
+	var all []Scene
+	for _, r := range regimes() {
+		s, err := r.listed.scene()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		s.Name, s.Perturbation = r.name+": "+s.Name, r.perturbation
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 // inRegimes are rules as people run them and calibrated on an hour without the perturbation, and
@@ -50,15 +58,4 @@ func inRegimes() []Policy {
 		all = append(all, ParsePolicy(spec))
 	}
 	return all
-}
-
-func regimeSuite() Suite {
-	return Suite{
-		Name: "regimes",
-		About: "where rules fail: few workers, JVM starts, a model server, a database with a limit of connections, a retry storm, " +
-			"a mix that becomes dear, a release that doubles CPU, growth, neighbours that wake up, a wrong twin, late metrics; HPA, " +
-			"calibrated rules and the planner, an hour each, 5 seeds",
-		regimes: regimes(),
-		matrix:  Matrix{Policies: inRegimes(), Seeds: 5, WarmUp: settled},
-	}
 }
