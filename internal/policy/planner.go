@@ -26,7 +26,8 @@ type Planner struct {
 	needs    loadline.Needs
 	load     *analogs
 	services []plannedService
-	text     []byte // of a reason
+	text     []byte       // of a reason
+	past     *plannerPast // to learn from before the first decision; nil = none
 }
 
 type plannerConfig struct {
@@ -50,10 +51,15 @@ var plannerMethod = Method{
 	Name: "planner",
 	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that a quantile forecast expects until new " +
 		"pods are ready",
-	Search:  plannerSearch,
-	Options: plannerOptions,
+	LearnsHistory: true,
+	Search:        plannerSearch,
+	Options:       plannerOptions,
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
-		return aroundRule(app, v, newPlanner(app, v))
+		p, err := newPlanner(app, v)
+		if err != nil {
+			return nil, err
+		}
+		return aroundRule(app, v, p)
 	},
 }
 
@@ -64,6 +70,7 @@ func plannerOptions(*loadline.App) []Option {
 		{"lead", "auto", "until new pods are ready: auto = as learned from their starts", autoOr(Span(time.Second, 16*time.Minute))},
 		{"down-window", "240s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
 		{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
+		{"history", "", "folder of a history to learn from before the first decision: loadline history pull or record", notEmpty},
 		{"forecast", "on", "off: plan for the load now", OneOf("on", "off")},
 		{"front-door", "on", "off: plan each service by its own visits, not by users' requests", OneOf("on", "off")},
 		{"vertical", "on", "off: leave CPU requests as they are", OneOf("on", "off")},
@@ -87,7 +94,7 @@ func autoOr(check func(string) error) func(string) error {
 	}
 }
 
-func newPlanner(app *loadline.App, v Values) *Planner {
+func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 	p := &Planner{
 		cfg: plannerConfig{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
@@ -106,7 +113,12 @@ func newPlanner(app *loadline.App, v Values) *Planner {
 	for i, cost := range costPerVisit(app) {
 		p.services[i].demand.cpu.begin(app.Services[i].IdleCPU, cost)
 	}
-	return p
+	if !v.IsSet("history") {
+		return p, nil
+	}
+	var err error
+	p.past, err = readPast(v["history"], app)
+	return p, err
 }
 
 // Name of the policy.
@@ -122,6 +134,9 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	front, ok := reliable(userRate(o.Kinds))
 	if !ok {
 		return loadline.Proposal{}, fmt.Errorf("%w: the rate of users' requests was not measured", loadline.ErrNoData)
+	}
+	if p.past != nil {
+		p.learnPast(now)
 	}
 	p.load.learn(now, front)
 	users := attained(s.App, o)

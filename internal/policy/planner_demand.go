@@ -115,8 +115,12 @@ const distortedAtMost = 3 * time.Minute
 // piles up, is throttled or is over the SLO (burning), CPU and visits are not what the load
 // needs: a saturated service uses less than it needs, one that works off a backlog more.
 func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, front, window float64, burning bool) {
+	d.learnFrom(now, seen, float64(seen.ReadyPods()), front, window, burning)
+}
+
+// learnFrom is learn with the number of ready pods, which a history has without the pods.
+func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservation, pods, front, window float64, burning bool) {
 	rate, ok := reliable(seen.Rate)
-	pods := float64(seen.ReadyPods())
 	if !ok || pods == 0 {
 		return
 	}

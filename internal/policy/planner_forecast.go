@@ -20,6 +20,8 @@ type analogs struct {
 	oldest   int
 	expected [len(leads)]float64 // growth within each of the leads; NaN = not calculated yet
 	weights  [growthBins]float64 // of growth, by similarity of the moments
+	// unchecked: moments are kept without a forecast, so that they do not correct the quantile.
+	unchecked bool
 }
 
 type loadAt struct {
@@ -32,7 +34,7 @@ type analog struct {
 	at           int64 // Unix time in nanoseconds
 	level, trend float32
 	growth       [len(leads)]float32 // of the level, at most, within each of the leads
-	promised     float32             // growth within conformalLead, as it was forecast
+	promised     float32             // growth within conformalLead, as it was forecast; NaN = it was not
 	checked      int8                // leads that have passed
 	cut          bool                // the loads after it were not all seen: its further leads are unknown
 }
@@ -117,7 +119,7 @@ func (a *analogs) follow(m *analog, now time.Time, level float64) {
 		}
 	}
 	for int(m.checked) < len(leads) && age >= leads[m.checked] {
-		if leads[m.checked] == conformalLead {
+		if leads[m.checked] == conformalLead && !math.IsNaN(float64(m.promised)) {
 			a.correct(m.growth[m.checked] > m.promised)
 		}
 		m.checked++
@@ -141,7 +143,11 @@ func (a *analogs) correct(missed bool) {
 // keep the present as a moment.
 func (a *analogs) keep(now time.Time) {
 	level, trend := a.state()
-	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(a.growth(leadIndex(conformalLead)))}
+	promised := math.NaN()
+	if !a.unchecked {
+		promised = a.growth(leadIndex(conformalLead))
+	}
+	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(promised)}
 	if len(a.past) < mostAnalogs {
 		a.past = append(a.past, m)
 		return

@@ -26,9 +26,8 @@ const (
 
 // learn from the pods that have become ready since the last observation.
 func (t *startTimes) learn(now time.Time, pods []loadline.PodObservation) {
-	if t.of.weights == nil {
-		t.of = newDecayingHistogram(1, longestStart, startHalfLife)
-		t.of.add(startPrior, startPriorWeight, now)
+	t.begin(now)
+	if t.seen.IsZero() {
 		t.seen = now // pods from before may have waited for other reasons
 	}
 	latest := t.seen
@@ -41,6 +40,20 @@ func (t *startTimes) learn(now time.Time, pods []loadline.PodObservation) {
 		}
 	}
 	t.seen = latest
+}
+
+// begin with the prior.
+func (t *startTimes) begin(now time.Time) {
+	if t.of.weights == nil {
+		t.of = newDecayingHistogram(1, longestStart, startHalfLife)
+		t.of.add(startPrior, startPriorWeight, now)
+	}
+}
+
+// add a start of a history, in seconds.
+func (t *startTimes) add(at time.Time, seconds float64) {
+	t.begin(at)
+	t.of.add(min(seconds, longestStart), 1, at)
 }
 
 // quantile of the starts. A pod that has been waiting for longer shows that starts take longer now.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
@@ -27,6 +28,9 @@ type Spec struct {
 	Policy   string // name:key=value,...
 	// Decider, if set, is the policy, and Policy only its name. It is used for this run only.
 	Decider loadline.Policy
+	// Past is a history that the policy learns from before the run; nil = none. Only a HistoryLearner
+	// can have one.
+	Past *history.History
 	// Guard is the fallback rule, name:key=value,..., and puts the guards of production around
 	// the policy. Empty: only the bounds are enforced.
 	Guard string
@@ -93,6 +97,11 @@ type Outcome struct {
 // oracle is a policy that is given the load of the whole run in advance.
 type oracle interface {
 	SetFuture(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
+}
+
+// HistoryLearner is a policy that can start with what a history of the application shows.
+type HistoryLearner interface {
+	LearnHistory(app *loadline.App, h *history.History) error
 }
 
 // partial is a policy that was trained with a split of the SLO, and uses no other.
@@ -238,6 +247,15 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	}
 	if p, ok := policy.(oracle); ok {
 		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
+	}
+	if s.Past != nil {
+		p, ok := policy.(HistoryLearner)
+		if !ok {
+			return nil, fmt.Errorf("policy %s cannot start with a history", s.Policy)
+		}
+		if err := p.LearnHistory(s.App, s.Past); err != nil {
+			return nil, err
+		}
 	}
 	deployed := policy.Needs()
 	guarded, err := s.guarded(policy)
