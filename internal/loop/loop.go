@@ -56,6 +56,9 @@ type Loop struct {
 	// Immediate applies plans without the policy's delay: in a real cluster
 	// collecting and deciding take the time that they take.
 	Immediate bool
+	// Reserves: plans contain the policy's reserve whenever it changes. Otherwise it stays in the
+	// proposal, for the owner of a reserve that several applications share.
+	Reserves bool
 	// Forecaster and Splitter are for a policy that brings none of its own.
 	Forecaster Forecaster
 	Splitter   Splitter
@@ -80,10 +83,11 @@ type Loop struct {
 	window    []loadline.Observation // oldest first
 	allocated []loadline.Allocation
 	arriving  []loadline.Allocation
-	inFlight  []flight                 // decided and not yet applied, by due time
-	landed    flight                   // the last one that was applied
-	spare     [][]loadline.ServicePlan // memory of plans that are recorded
-	proposed  []bool                   // services that the proposal contains
+	inFlight  []flight                    // decided and not yet applied, by due time
+	landed    flight                      // the last one that was applied
+	spare     [][]loadline.ServicePlan    // memory of plans that are recorded
+	proposed  []bool                      // services that the proposal contains
+	reserve   loadline.Opt[loadline.Room] // as planned last
 }
 
 // Pass is one pass of the loop. It is valid until the next one begins.
@@ -166,6 +170,7 @@ func (l *Loop) Finish(ctx context.Context) error {
 func (l *Loop) Reset() {
 	l.dropInFlight()
 	l.window = l.window[:0]
+	l.reserve = loadline.Opt[loadline.Room]{}
 }
 
 func (l *Loop) begin() *Pass {
@@ -256,6 +261,9 @@ func (l *Loop) guard(p *Pass) {
 	for i := range p.Decision.Proposal.Services {
 		of := &p.Decision.Proposal.Services[i]
 		l.guardService(p, of.Service, of.Setting)
+	}
+	if wanted := p.Decision.Proposal.Reserve; l.Reserves && wanted.Set && wanted != l.reserve {
+		l.reserve, p.Decision.Plan.Reserve = wanted, wanted
 	}
 	if l.hasWatcher() {
 		l.guardOthers(p)

@@ -290,9 +290,10 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	})
 	run := &loop.Loop{
 		App: s.App, Policy: policy, Cluster: cluster, Clock: cluster,
-		Decided: s.Hooks.Decided,
-		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
-		CPUTime: s.Hooks.CPUTime,
+		Reserves: true,
+		Decided:  s.Hooks.Decided,
+		Record:   func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
+		CPUTime:  s.Hooks.CPUTime,
 	}
 	if s.Partial != nil {
 		run.Splitter = loop.FixedSplit(s.Partial)
