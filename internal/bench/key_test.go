@@ -54,7 +54,7 @@ func TestKeyOfAHistory(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "services-0000.parquet"), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return keyOfPolicy(t, "planner:quantile=0.8,history="+dir)
+		return keyOfPolicy(t, "planner:shortfall=1,history="+dir)
 	}
 	first := key("one")
 	if key("one") != first {

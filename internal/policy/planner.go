@@ -11,8 +11,8 @@ import (
 
 // Planner is a model of the application that is learned as it runs: how much CPU a visit costs
 // each service, how many visits a request of users causes, how long pods take to be ready, and
-// how the load grows. It forecasts users' requests over the time until new pods are ready, as a
-// quantile, and gives every service of the call graph the replicas for that load at once, before
+// how the load grows. It forecasts users' requests over the time until new pods are ready, so that
+// only a small share of them comes without capacity, and gives every service of the call graph the replicas for that load at once, before
 // the visits arrive.
 //
 //	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
@@ -28,6 +28,7 @@ type Planner struct {
 	services []plannedService
 	text     []byte       // of a reason
 	past     *plannerPast // to learn from before the first decision; nil = none
+	room     roomAhead
 }
 
 type plannerConfig struct {
@@ -35,7 +36,7 @@ type plannerConfig struct {
 	lead        time.Duration // 0 = as learned
 	downWindow  time.Duration
 	// Parts that can be switched off.
-	forecast, frontDoor, vertical, feedback bool
+	forecast, frontDoor, vertical, feedback, reserve bool
 }
 
 // plannedService is what is known of one service.
@@ -49,8 +50,8 @@ type plannedService struct {
 
 var plannerMethod = Method{
 	Name: "planner",
-	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that a quantile forecast expects until new " +
-		"pods are ready",
+	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that is expected until new pods " +
+		"are ready",
 	LearnsHistory: true,
 	Search:        plannerSearch,
 	Options:       plannerOptions,
@@ -65,7 +66,7 @@ var plannerMethod = Method{
 
 func plannerOptions(*loadline.App) []Option {
 	options := slices.Concat([]Option{
-		{"quantile", "0.9", "of the load within the lead time that there is capacity for", Number(0.5, 0.999)},
+		{"shortfall", "0.2", "of users' requests that may come without capacity for them, %", Number(0.01, 50)},
 		{"utilisation", "90", "of the CPU requests at that load, %", Number(10, 200)},
 		{"lead", "auto", "until new pods are ready: auto = as learned from their starts", autoOr(Span(time.Second, 16*time.Minute))},
 		{"down-window", "240s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
@@ -77,8 +78,12 @@ func plannerOptions(*loadline.App) []Option {
 		{"feedback", "on", "off: no margin by how the SLO is attained", OneOf("on", "off")},
 	}, setupOptions())
 	for i := range options {
-		if options[i].Key == "limits" {
+		switch options[i].Key {
+		case "limits":
 			options[i].Default = "lifted"
+		case "reserve":
+			options[i] = Option{"reserve", "off", "room on nodes for the load until a new one has come: on, off, or cores that stay the same",
+				orOn(OrOff(Number(0, 1e6)))}
 		}
 	}
 	return options
@@ -94,14 +99,25 @@ func autoOr(check func(string) error) func(string) error {
 	}
 }
 
+// orOn accepts "on", or what the check does.
+func orOn(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "on" {
+			return nil
+		}
+		return check(s)
+	}
+}
+
 func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 	p := &Planner{
 		cfg: plannerConfig{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			forecast: v["forecast"] == "on", frontDoor: v["front-door"] == "on", vertical: v["vertical"] == "on", feedback: v["feedback"] == "on",
+			reserve: v["reserve"] == "on",
 		},
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
-		load:     newAnalogs(v.Float("quantile")),
+		load:     newAnalogs(v.Float("shortfall") / 100),
 		services: make([]plannedService, len(app.Services)),
 	}
 	if v["lead"] != "auto" {
@@ -152,6 +168,9 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	if len(proposal.Services) == 0 && len(p.services) > 0 {
 		return loadline.Proposal{}, fmt.Errorf("%w: no service has rates and CPU to learn from", loadline.ErrNoData)
 	}
+	if p.cfg.reserve {
+		proposal.Reserve = loadline.Some(p.room.settle(now, p.cfg.downWindow))
+	}
 	return proposal, nil
 }
 
@@ -160,7 +179,12 @@ func (p *Planner) leadOf(now time.Time, i int, pods []loadline.PodObservation) t
 	if p.cfg.lead > 0 {
 		return p.cfg.lead
 	}
-	return p.needs.Period + p.needs.Delay + p.needs.Window/2 + p.services[i].starts.quantile(now, pods)
+	return p.beforeStart() + p.services[i].starts.quantile(now, pods)
+}
+
+// beforeStart is until the next decision, with the age of its metrics.
+func (p *Planner) beforeStart() time.Duration {
+	return p.needs.Period + p.needs.Delay + p.needs.Window/2
 }
 
 // aheadOf is the load to plan for: the rate of users' requests, and of visits to a service.

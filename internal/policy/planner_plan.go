@@ -43,6 +43,9 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	p.count(&t, of, service, request)
 	wanted, held := of.settle(now, p.cfg.downWindow, t.replicas, in.Replicas, measured(seen))
 	wanted, bound := withinReplicas(service.Bounds, wanted)
+	if p.cfg.reserve {
+		p.reserveFor(i, service, &t, front, seen, wanted, in.Size)
+	}
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
 	p.text = append(appendReason(p.text[:0], t, of, front, in.Replicas, wanted), held...)
 	p.text = append(p.text, bound...)

@@ -366,6 +366,56 @@ func TestPlannerGivesUpResizesThatAreNotApplied(t *testing.T) {
 	}
 }
 
+// TestPlannerReservesRoomForTheLoadUntilANodeHasCome: pods start within 5 s, and loads of 100 req/s
+// have become 400 within a minute before.
+func TestPlannerReservesRoomForTheLoadUntilANodeHasCome(t *testing.T) {
+	for _, spec := range []string{"planner:reserve=on,vertical=off,feedback=off", "planner:vertical=off,feedback=off", "planner:reserve=3"} {
+		r := newShopRun(t, spec, 2)
+		p := plannerIn(r.policy)
+		at := plannerStart.Add(-4 * time.Hour)
+		for i := range 4 * 240 {
+			load := 100.0
+			if i%24 >= 20 {
+				load = 400
+			}
+			p.load.learn(at.Add(time.Duration(i)*15*time.Second), load)
+		}
+		for i := range p.services {
+			for range 400 {
+				p.services[i].starts.add(plannerStart, 5)
+			}
+		}
+		var proposal loadline.Proposal
+		for range 18 { // the replicas of the start are gone after the down-window
+			proposal = r.step(t, 100)
+		}
+		if spec != "planner:reserve=on,vertical=off,feedback=off" {
+			if proposal.Reserve.Set || r.policy.Needs().Reserve != 3 && spec == "planner:reserve=3" {
+				t.Errorf("%s: reserve %+v, constant %v", spec, proposal.Reserve, r.policy.Needs().Reserve)
+			}
+			continue
+		}
+		// 5 ms * visits / (0.2 * 0.9 - 0.01) cores, at 400 req/s for both services.
+		needed, have := 0.0, 0.0
+		for i := range r.alloc {
+			needed += 0.2 * float64(whole(400*float64(i+1)*shopCost/0.17))
+			have += 0.2 * float64(r.alloc[i].Replicas)
+		}
+		room := proposal.Reserve.Value.Cores
+		if !proposal.Reserve.Set || room < needed-have-0.5 || room > 1.3*needed-have || room < 1 {
+			t.Errorf("%s: %.1f cores in reserve beside %.1f of pods, want %.1f together", spec, room, have, needed)
+		}
+	}
+}
+
+// plannerIn is the planner within its settings.
+func plannerIn(p loadline.Policy) *Planner {
+	if around, ok := p.(*setUp); ok {
+		return plannerIn(around.Policy)
+	}
+	return p.(*Planner)
+}
+
 func TestPlannerStatesItsArithmetic(t *testing.T) {
 	r := newShopRun(t, "planner:vertical=off,feedback=off,lead=1m", 1)
 	var proposal loadline.Proposal

@@ -26,7 +26,7 @@ const (
 	// pastLeast is the shortest history that is accepted. A shorter one would leave the forecast with
 	// the moments of less than an hour, which it has by itself soon.
 	pastLeast = time.Hour
-	// pastChecked is how much of its end corrects the quantile of the forecast: a moment's forecast
+	// pastChecked is how much of its end corrects the share of the forecast: a moment's forecast
 	// costs a look at all moments before it.
 	pastChecked = 24 * time.Hour
 )
