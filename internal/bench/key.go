@@ -38,7 +38,9 @@ type identity struct {
 	Interval time.Duration   `json:",omitempty"`
 	Axes     []string        `json:",omitempty"`
 	Partial  []loadline.SLO  `json:",omitempty"`
-	Extra    any             `json:",omitempty"` // of preparations
+	// Announced events; the history that a policy starts with is part of Policy or Extra.
+	Announced []loadline.Event `json:",omitempty"`
+	Extra     any              `json:",omitempty"` // of preparations
 }
 
 // digest is short enough for a file name and long enough to be unique.
@@ -71,7 +73,7 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
-		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Extra: extra,
+		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Announced: s.Announced, Extra: extra,
 	})
 }
 

@@ -154,7 +154,7 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	if p.past != nil {
 		p.learnPast(now)
 	}
-	p.load.learn(now, front)
+	p.load.learn(now, front/factorAt(s.Announced, now))
 	users := attained(s.App, o)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
 	for i := range p.services {
@@ -187,11 +187,12 @@ func (p *Planner) beforeStart() time.Duration {
 	return p.needs.Period + p.needs.Delay + p.needs.Window/2
 }
 
-// aheadOf is the load to plan for: the rate of users' requests, and of visits to a service.
-func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration) (requests, visits float64, ok bool) {
+// aheadOf is the load to plan for: the rate of users' requests, and of visits to a service. factor
+// is that of announced events.
+func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration, factor float64) (requests, visits float64, ok bool) {
 	requests = front
 	if p.cfg.forecast {
-		requests = max(p.load.ahead(lead), front)
+		requests = max(factor*p.load.ahead(lead), front)
 	}
 	if p.cfg.frontDoor {
 		ratio, known := p.services[i].demand.visits.of()

@@ -21,9 +21,11 @@ const (
 type target struct {
 	requests, visits float64 // per second, that it is for
 	lead             time.Duration
-	capacity         float64 // cores of a replica for visits
-	cores            float64 // for those visits, with the margin
-	byWorkers        int     // replicas that have workers for them
+	factor           float64         // of announced events until then
+	event            *loadline.Event // that it is of; nil = none
+	capacity         float64         // cores of a replica for visits
+	cores            float64         // for those visits, with the margin
+	byWorkers        int             // replicas that have workers for them
 	replicas         int
 }
 
@@ -31,8 +33,9 @@ type target struct {
 func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64, users attainment) (loadline.ServiceProposal, bool) {
 	of, service, seen, in := &p.services[i], &s.App.Services[i], &s.Now().Services[i], s.InFlight[i]
 	t := target{lead: p.leadOf(now, i, seen.Pods)}
+	t.factor, t.event = factorAhead(s.Announced, now, t.lead)
 	var known bool
-	if t.requests, t.visits, known = p.aheadOf(i, front, seen.Rate, t.lead); !known || !of.demand.cpu.known {
+	if t.requests, t.visits, known = p.aheadOf(i, front, seen.Rate, t.lead, t.factor); !known || !of.demand.cpu.known {
 		return loadline.ServiceProposal{}, false
 	}
 	request := sizeOf(in, seen.Pods)
@@ -44,7 +47,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	wanted, held := of.settle(now, p.cfg.downWindow, t.replicas, in.Replicas, measured(seen))
 	wanted, bound := withinReplicas(service.Bounds, wanted)
 	if p.cfg.reserve {
-		p.reserveFor(i, service, &t, front, seen, wanted, in.Size)
+		p.reserveFor(now, s, i, &t, front, wanted)
 	}
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
 	p.text = append(appendReason(p.text[:0], t, of, front, in.Replicas, wanted), held...)
@@ -149,7 +152,13 @@ func appendReason(b []byte, t target, of *plannedService, front float64, current
 	b = append(b, "forecast "...)
 	b = append(appendRate(b, t.requests), " req/s in "...)
 	b = append(strconv.AppendInt(b, int64(t.lead.Seconds()), 10), " s (now "...)
-	b = append(appendRate(b, front), "), capacity of "...)
+	b = append(appendRate(b, front), ')')
+	if t.event != nil {
+		b = append(b, ", "...)
+		b = append(strconv.AppendFloat(b, t.factor, 'g', 3, 64), " times the usual by the announced event "...)
+		b = append(b, t.event.Name...)
+	}
+	b = append(b, ", capacity of "...)
 	b = append(strconv.AppendInt(b, int64(current), 10), " replicas "...)
 	switch {
 	case t.byWorkers == t.replicas && t.byWorkers > 1 && t.visits > 0:

@@ -55,15 +55,15 @@ func (r *roomAhead) settle(now time.Time, window time.Duration) loadline.Room {
 }
 
 // reserveFor adds what a service needs beyond its planned replicas until a new node has come.
-func (p *Planner) reserveFor(i int, service *loadline.Service, t *target, front float64, seen *loadline.ServiceObservation,
-	planned int, size loadline.Size) {
-	of := &p.services[i]
+func (p *Planner) reserveFor(now time.Time, s loadline.Situation, i int, t *target, front float64, planned int) {
+	of, seen, size := &p.services[i], &s.Now().Services[i], s.InFlight[i].Size
 	node := max(of.starts.of.quantile(nodeQuantile), startPrior)
 	far := target{lead: p.beforeStart() + time.Duration(node*float64(time.Second))}
 	if far.lead <= t.lead {
 		return
 	}
-	far.requests, far.visits, _ = p.aheadOf(i, front, seen.Rate, far.lead)
-	p.count(&far, of, service, sizeOf(loadline.Allocation{Size: size}, seen.Pods))
+	far.factor, _ = factorAhead(s.Announced, now, far.lead)
+	far.requests, far.visits, _ = p.aheadOf(i, front, seen.Rate, far.lead, far.factor)
+	p.count(&far, of, &s.App.Services[i], sizeOf(s.InFlight[i], seen.Pods))
 	p.room.add(far.replicas-planned, size)
 }

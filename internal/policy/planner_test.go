@@ -37,6 +37,8 @@ type shopRun struct {
 	o      loadline.Observation
 	now    time.Time
 	over   float64
+
+	announced []loadline.Event
 }
 
 const shopCost, shopIdle = 0.005, 0.01
@@ -80,7 +82,8 @@ func (r *shopRun) observe(load float64) *loadline.Observation {
 }
 
 func (r *shopRun) decide() (loadline.Proposal, error) {
-	return r.policy.Decide(r.now, loadline.Situation{App: r.app, Window: []loadline.Observation{r.o}, Allocation: r.alloc, InFlight: r.alloc})
+	return r.policy.Decide(r.now, loadline.Situation{App: r.app, Window: []loadline.Observation{r.o}, Allocation: r.alloc, InFlight: r.alloc,
+		Announced: r.announced})
 }
 
 // step observes, decides and applies.

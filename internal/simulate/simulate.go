@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ type Spec struct {
 	Policy   string // name:key=value,...
 	// Decider, if set, is the policy, and Policy only its name. It is used for this run only.
 	Decider loadline.Policy
+	// Announced are events that the policy is given in advance, in simulated time (sim.Time). They do
+	// not change the load.
+	Announced []loadline.Event
 	// Past is a history that the policy learns from before the run; nil = none. Only a HistoryLearner
 	// can have one.
 	Past *history.History
@@ -142,6 +146,12 @@ func (s Spec) Validate() error {
 	if s.Engine == "fluid" {
 		if err := fluid.Check(s.App); err != nil {
 			faults = append(faults, err)
+		}
+	}
+	for i, e := range s.Announced {
+		if !e.Start.Before(e.End) || !(e.Factor > 0) || math.IsInf(e.Factor, 1) || i > 0 && e.Start.Before(s.Announced[i-1].Start) {
+			add("announced event %d, %v to %v, factor %v: must begin before it ends and not before the one before it, with a factor above 0",
+				i+1, sim.Since(e.Start), sim.Since(e.End), e.Factor)
 		}
 	}
 	if s.Perturb.MetricsLate < 0 {
@@ -294,6 +304,9 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		Decided:  s.Hooks.Decided,
 		Record:   func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
 		CPUTime:  s.Hooks.CPUTime,
+	}
+	if len(s.Announced) > 0 {
+		run.Announced = func() []loadline.Event { return s.Announced }
 	}
 	if s.Partial != nil {
 		run.Splitter = loop.FixedSplit(s.Partial)
