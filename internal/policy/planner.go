@@ -19,8 +19,9 @@ import (
 //
 // Its parts are in files of their own: planner_demand.go (CPU, visits), planner_forecast.go (the
 // load), planner_lead.go (how far ahead), planner_feedback.go (the margin, and what limits a
-// service), planner_size.go (requests), planner_plan.go (replicas). docs/planner.md has the
-// equations and where every constant comes from.
+// service), planner_size.go and planner_memory.go (requests), planner_plan.go (replicas),
+// planner_reserve.go (room on nodes), planner_announced.go (events), planner_warm.go (a history to
+// start with). docs/planner.md has the equations and where every constant comes from.
 type Planner struct {
 	cfg      plannerConfig
 	needs    loadline.Needs
@@ -45,6 +46,7 @@ type plannedService struct {
 	starts startTimes
 	margin margin
 	size   sizing
+	memory memorySizing
 	wants  []stamped
 }
 

@@ -24,6 +24,8 @@ type analogs struct {
 	weights   [growthBins]float64 // of growth, by similarity of the moments
 	// unchecked: moments are kept without a forecast, so that they do not correct the share.
 	unchecked bool
+	next      time.Duration // until a moment is kept
+	draws     uint32        // of its variation
 }
 
 type loadAt struct {
@@ -48,8 +50,9 @@ var leads = [...]time.Duration{
 }
 
 const (
-	// analogEvery is the time between kept moments. Closer ones are nearly the same.
-	analogEvery = time.Minute
+	// analogEvery is the mean time between kept moments. Closer ones are nearly the same. It varies by
+	// analogVary: what begins on the minute, as jobs do, would otherwise be seen at one phase only.
+	analogEvery, analogVary = time.Minute, 15 * time.Second
 	// mostAnalogs are those of a week.
 	mostAnalogs = 7 * 24 * 60
 	// longestGap between loads; after a longer one it is unknown what followed.
@@ -107,8 +110,10 @@ func (a *analogs) learn(now time.Time, load float64) {
 	for l := range a.expected {
 		a.expected[l] = math.NaN()
 	}
-	if n := len(a.past); n == 0 || now.UnixNano()-a.past[(a.oldest+n-1)%n].at >= int64(analogEvery) {
+	if n := len(a.past); n == 0 || now.UnixNano()-a.past[(a.oldest+n-1)%n].at >= int64(a.next) {
 		a.keep(now)
+		a.draws = a.draws*1664525 + 1013904223 // Numerical Recipes' generator
+		a.next = analogEvery + analogVary*(time.Duration(a.draws>>16%3)-1)
 	}
 }
 

@@ -119,23 +119,69 @@ func TestLeadIsLearnedFromStarts(t *testing.T) {
 	if got := starts.quantile(at, nil); got < 45*time.Second || got > 60*time.Second {
 		t.Fatalf("%v before any start was seen", got)
 	}
+	id := int64(0)
 	started := func(n int, took time.Duration) {
 		for range n {
 			at = at.Add(time.Minute)
 			ready := at.Add(-time.Second)
-			starts.learn(at, []loadline.PodObservation{{Phase: loadline.PodReady, Created: ready.Add(-took), Ready: ready}})
+			id++
+			starts.learn(at, []loadline.PodObservation{{ID: id, Phase: loadline.PodReady, Created: ready.Add(-took), Ready: ready}})
 		}
 	}
 	started(40, 4*time.Second)
 	if got := starts.quantile(at, nil); got > 6*time.Second {
 		t.Errorf("%v after 40 starts of 4 s", got)
 	}
-	waiting := []loadline.PodObservation{{Phase: loadline.PodPending, Created: at.Add(-70 * time.Second)}}
+	waiting := []loadline.PodObservation{{ID: 1000, Phase: loadline.PodPending, Created: at.Add(-70 * time.Second)}}
 	if got := starts.quantile(at, waiting); got != 70*time.Second {
 		t.Errorf("%v while a pod has been pending for 70 s", got)
 	}
 	started(60, 90*time.Second)
 	if got := starts.quantile(at, nil); got < 90*time.Second || got > 100*time.Second {
 		t.Errorf("%v after 60 starts of 90 s", got)
+	}
+}
+
+func TestARestartIsNoStart(t *testing.T) {
+	var starts startTimes
+	at := plannerStart
+	starts.learn(at, nil)
+	pod := loadline.PodObservation{ID: 7, Phase: loadline.PodReady, Created: at, Ready: at.Add(5 * time.Second)}
+	at = at.Add(time.Minute)
+	starts.learn(at, []loadline.PodObservation{pod})
+	before := starts.of.total
+	at = at.Add(time.Hour)
+	pod.Phase = loadline.PodStarting // killed for its memory
+	starts.learn(at, []loadline.PodObservation{pod})
+	if got := starts.quantile(at, []loadline.PodObservation{pod}); got > 2*time.Minute {
+		t.Errorf("a lead of %v while a pod of an hour restarts", got)
+	}
+	pod.Phase, pod.Ready = loadline.PodReady, at.Add(10*time.Second)
+	at = at.Add(time.Minute)
+	starts.learn(at, []loadline.PodObservation{pod})
+	if starts.of.total != before {
+		t.Errorf("a restart counts as a start of %v", pod.Ready.Sub(pod.Created))
+	}
+}
+
+// TestForecastSeesWhatBeginsOnTheMinute: a load that rises to four times within a minute, on the
+// hour, is four times as high within 75 s of some calm moments, and not only partly risen.
+func TestForecastSeesWhatBeginsOnTheMinute(t *testing.T) {
+	a := newAnalogs(0.001)
+	most := float32(0)
+	for i := range 24 * 240 {
+		load := 100.0
+		if in := i % 240; in < 40 {
+			load = 100 + 300*min(float64(in)/4, 1)
+		}
+		a.learn(plannerStart.Add(time.Duration(i)*15*time.Second), load)
+	}
+	for i := range a.past {
+		if m := &a.past[i]; m.level < 4.7 {
+			most = max(most, m.growth[leadIndex(75*time.Second)])
+		}
+	}
+	if got := math.Exp(float64(most)); got < 3.8 {
+		t.Errorf("the load grows by %.2f within 75 s, want 4", got)
 	}
 }

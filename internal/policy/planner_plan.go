@@ -58,6 +58,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	if p.cfg.vertical {
 		calm := wanted <= in.Replicas && !users.burning() && !arriving(seen) // sizes change while there is room
 		p.resize(now, &proposal, of, service, seen, in, front, calm)
+		p.remember(now, &proposal, of, service, seen, in, calm)
 	}
 	proposal.Reason = string(p.text)
 	return proposal, true

@@ -370,7 +370,7 @@ func TestPlannerGivesUpResizesThatAreNotApplied(t *testing.T) {
 }
 
 // TestPlannerReservesRoomForTheLoadUntilANodeHasCome: pods start within 5 s, and loads of 100 req/s
-// have become 400 within a minute before.
+// have risen by 50 in each 15 s before, up to 400.
 func TestPlannerReservesRoomForTheLoadUntilANodeHasCome(t *testing.T) {
 	for _, spec := range []string{"planner:reserve=on,vertical=off,feedback=off", "planner:vertical=off,feedback=off", "planner:reserve=3"} {
 		r := newShopRun(t, spec, 2)
@@ -378,8 +378,8 @@ func TestPlannerReservesRoomForTheLoadUntilANodeHasCome(t *testing.T) {
 		at := plannerStart.Add(-4 * time.Hour)
 		for i := range 4 * 240 {
 			load := 100.0
-			if i%24 >= 20 {
-				load = 400
+			if in := i % 40; in >= 28 {
+				load = 100 + 50*float64(min(in-27, 6))
 			}
 			p.load.learn(at.Add(time.Duration(i)*15*time.Second), load)
 		}
@@ -398,10 +398,10 @@ func TestPlannerReservesRoomForTheLoadUntilANodeHasCome(t *testing.T) {
 			}
 			continue
 		}
-		// 5 ms * visits / (0.2 * 0.9 - 0.01) cores, at 400 req/s for both services.
+		// 5 ms * visits / (0.2 * 0.9 - 0.01) cores, at 350 req/s for both services: within 75 s.
 		needed, have := 0.0, 0.0
 		for i := range r.alloc {
-			needed += 0.2 * float64(whole(400*float64(i+1)*shopCost/0.17))
+			needed += 0.2 * float64(whole(350*float64(i+1)*shopCost/0.17))
 			have += 0.2 * float64(r.alloc[i].Replicas)
 		}
 		room := proposal.Reserve.Value.Cores

@@ -136,6 +136,9 @@ func (h *plannerPast) teach(of *plannedService, service, step int, at time.Time,
 	if !ok || ready < 1 {
 		return
 	}
+	if used, ok := reliable(sample(history.Memory)); ok {
+		of.memory.add(at, used/ready)
+	}
 	seen := loadline.ServiceObservation{
 		Rate: sample(history.Rate), CPU: sample(history.CPU), Concurrency: sample(history.Concurrency),
 		Queue: sample(history.Queue), Throttled: sample(history.Throttled),
