@@ -86,6 +86,9 @@ func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 
 // mergeProposals joins two proposals for different axes.
 func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
+	if len(b.Services) == 0 && !b.Reserve.Set {
+		return a
+	}
 	merged := loadline.Proposal{Services: slices.Clone(a.Services), Reserve: a.Reserve}
 	if b.Reserve.Set {
 		merged.Reserve = b.Reserve

@@ -27,7 +27,8 @@ type Planner struct {
 	needs    loadline.Needs
 	load     *analogs
 	services []plannedService
-	text     []byte       // of a reason
+	text     []byte       // of all reasons
+	ends     []int        // of each in it
 	past     *plannerPast // to learn from before the first decision; nil = none
 	room     roomAhead
 }
@@ -159,13 +160,19 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	p.load.learn(now, front/factorAt(s.Announced, now))
 	users := attained(s.App, o)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
+	p.text, p.ends = p.text[:0], p.ends[:0]
 	for i := range p.services {
 		seen := &o.Services[i]
 		p.services[i].demand.learn(now, seen, front, p.needs.Window.Seconds(), users.burning())
 		p.services[i].starts.learn(now, seen.Pods)
 		if sp, ok := p.plan(now, s, i, front, users); ok {
 			proposal.Services = append(proposal.Services, sp)
+			p.ends = append(p.ends, len(p.text))
 		}
+	}
+	reasons, from := string(p.text), 0 // one allocation for all of them
+	for i, end := range p.ends {
+		proposal.Services[i].Reason, from = reasons[from:end], end
 	}
 	if len(proposal.Services) == 0 && len(p.services) > 0 {
 		return loadline.Proposal{}, fmt.Errorf("%w: no service has rates and CPU to learn from", loadline.ErrNoData)

@@ -29,7 +29,7 @@ type target struct {
 	replicas         int
 }
 
-// plan one service; false if its figures are unknown.
+// plan one service, and append its reason to p.text; false if its figures are unknown.
 func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64, users attainment) (loadline.ServiceProposal, bool) {
 	of, service, seen, in := &p.services[i], &s.App.Services[i], &s.Now().Services[i], s.InFlight[i]
 	t := target{lead: p.leadOf(now, i, seen.Pods)}
@@ -50,7 +50,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 		p.reserveFor(now, s, i, &t, front, wanted)
 	}
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
-	p.text = append(appendReason(p.text[:0], t, of, front, in.Replicas, wanted), held...)
+	p.text = append(appendReason(p.text, t, of, front, in.Replicas, wanted), held...)
 	p.text = append(p.text, bound...)
 	if users.burning() && limit == limitElsewhere {
 		p.text = append(p.text, "; requests are over the SLO, but neither its CPU nor its workers are short: more replicas would not help"...)
@@ -60,7 +60,6 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 		p.resize(now, &proposal, of, service, seen, in, front, calm)
 		p.remember(now, &proposal, of, service, seen, in, calm)
 	}
-	proposal.Reason = string(p.text)
 	return proposal, true
 }
 
