@@ -17,7 +17,8 @@ import (
 //
 //	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
 //
-// Its parts are in files of their own: planner_demand.go (CPU, visits), planner_forecast.go (the
+// Its parts are in files of their own: planner_demand.go (CPU, visits), planner_mix.go (the kinds of
+// requests), planner_forecast.go (the
 // load), planner_lead.go (how far ahead), planner_feedback.go (the margin, and what limits a
 // service), planner_size.go and planner_memory.go (requests), planner_plan.go (replicas),
 // planner_reserve.go (room on nodes), planner_announced.go (events), planner_warm.go (a history to
@@ -31,6 +32,8 @@ type Planner struct {
 	ends     []int        // of each in it
 	past     *plannerPast // to learn from before the first decision; nil = none
 	room     roomAhead
+	mix      kindMix
+	rates    []float64 // of the kinds of requests
 }
 
 type plannerConfig struct {
@@ -122,6 +125,7 @@ func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		load:     newAnalogs(v.Float("shortfall") / 100),
 		services: make([]plannedService, len(app.Services)),
+		mix:      newKindMix(app),
 	}
 	if v["lead"] != "auto" {
 		p.cfg.lead = v.Span("lead")
@@ -158,11 +162,17 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 		p.learnPast(now)
 	}
 	p.load.learn(now, front/factorAt(s.Announced, now))
+	p.rates = p.rates[:0]
+	for k := range o.Kinds {
+		p.rates = append(p.rates, o.Kinds[k].Rate.Value)
+	}
+	p.mix.learn(p.rates)
 	users := attained(s.App, o)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
 	p.text, p.ends = p.text[:0], p.ends[:0]
 	for i := range p.services {
 		seen := &o.Services[i]
+		p.services[i].demand.mix = p.mix.now[i]
 		p.services[i].demand.learn(now, seen, front, p.needs.Window.Seconds(), users.burning())
 		p.services[i].starts.learn(now, seen.Pods)
 		if sp, ok := p.plan(now, s, i, front, users); ok {
@@ -204,8 +214,8 @@ func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.D
 		requests = max(factor*p.load.ahead(lead), front)
 	}
 	if p.cfg.frontDoor {
-		ratio, known := p.services[i].demand.visits.of()
-		return requests, requests * ratio, known
+		visits, ok = p.services[i].demand.visitsOf(requests)
+		return requests, visits, ok
 	}
 	visits, ok = reliable(own)
 	if front > 0 {

@@ -100,8 +100,9 @@ func (a *average) add(value float64) {
 type serviceDemand struct {
 	cpu    cpuModel
 	visits visitRatio
-	stay   average // seconds that a visit occupies a worker, calls included
-	own    average // the same without calls to other services
+	stay   average   // seconds that a visit occupies a worker, calls included
+	own    average   // the same without calls to other services
+	mix    mixFactor // of the kinds of requests now; zero = as in the model
 	// distorted is when requests began to pile up or to be over the SLO, zero if they do not.
 	distorted time.Time
 }
@@ -124,6 +125,9 @@ func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservati
 	if !ok || pods == 0 {
 		return
 	}
+	mix := d.mix.orOne()
+	front *= mix.visits
+	work := rate * mix.work // visits of the usual cost
 	cpu, hasCPU := reliable(seen.CPU)
 	if burning || pilesUp(seen) {
 		if d.distorted.IsZero() {
@@ -132,8 +136,8 @@ func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservati
 		if now.Sub(d.distorted) < distortedAtMost && d.cpu.known {
 			return
 		}
-		if hasCPU && cpu > d.cpu.predict(pods, rate) || !d.cpu.known {
-			d.cpu.learn(pods, rate, cpu, window)
+		if hasCPU && cpu > d.cpu.predict(pods, work) || !d.cpu.known {
+			d.cpu.learn(pods, work, cpu, window)
 		}
 		if ratio, known := d.visits.of(); !known || rate > ratio*front {
 			d.visits.learn(rate, front)
@@ -143,7 +147,7 @@ func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservati
 	d.distorted = time.Time{}
 	d.visits.learn(rate, front)
 	if hasCPU {
-		d.cpu.learn(pods, rate, cpu, window)
+		d.cpu.learn(pods, work, cpu, window)
 	}
 	if inside, ok := reliable(seen.Concurrency); ok && rate > 0 {
 		d.stay.add(inside / rate) // Little's law
@@ -151,6 +155,17 @@ func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservati
 	if own, ok := reliable(seen.Own.Mean); ok {
 		d.own.add(own)
 	}
+}
+
+// visitsOf a rate of users' requests with the mix of now; false while the ratio is unknown.
+func (d *serviceDemand) visitsOf(requests float64) (float64, bool) {
+	ratio, known := d.visits.of()
+	return requests * d.mix.orOne().visits * ratio, known
+}
+
+// coresOf a rate of visits with the mix of now, without idle CPU.
+func (d *serviceDemand) coresOf(visits float64) float64 {
+	return d.cpu.cost * visits * d.mix.orOne().work
 }
 
 const (

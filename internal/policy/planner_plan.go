@@ -67,7 +67,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 func (p *Planner) count(t *target, of *plannedService, service *loadline.Service, request float64) {
 	more := 1 + float64(of.margin)
 	t.capacity = max(request*p.cfg.utilisation-of.demand.cpu.idle, 0.1*request)
-	t.cores = of.demand.cpu.cost * t.visits * more
+	t.cores = of.demand.coresOf(t.visits) * more
 	t.replicas = 1
 	if t.capacity > 0 {
 		t.replicas = max(whole(t.cores/t.capacity), 1)
@@ -114,8 +114,8 @@ func (of *plannedService) settle(now time.Time, window time.Duration, wanted, cu
 // resize adds a new CPU request to the proposal, if one is worth it and the time is calm.
 func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *plannedService, service *loadline.Service,
 	seen *loadline.ServiceObservation, in loadline.Allocation, front float64, calm bool) {
-	ratio, _ := of.demand.visits.of()
-	load := of.demand.cpu.cost * front * ratio
+	visits, _ := of.demand.visitsOf(front)
+	load := of.demand.coresOf(visits)
 	of.size.learn(now, load, in)
 	if !calm {
 		return

@@ -194,6 +194,64 @@ func TestVisitsOfTheFrontDoorScaleTheWholeGraphAtOnce(t *testing.T) {
 	}
 }
 
+// TestPlannerFollowsAMixThatMoves: requests of kind buy visit the second service ten times, at twice
+// the CPU, those of kind get once. Their share rises from a tenth to a half.
+func TestPlannerFollowsAMixThatMoves(t *testing.T) {
+	r := newShopRun(t, "planner:vertical=off,feedback=off,forecast=off,limits=keep,down-window=0s", 2)
+	cheap := loadline.Call{Service: 1, Probability: 1, Times: 1, Work: 1}
+	dear := loadline.Call{Service: 1, Probability: 1, Times: 10, Work: 2}
+	slo := r.app.Kinds[0].SLO
+	r.app.Services[0].CPU.Mean, r.app.Services[1].CPU.Mean = 5*time.Millisecond, 5*time.Millisecond
+	r.app.Kinds = []loadline.Kind{
+		{Name: "get", Share: 0.9, SLO: slo, Root: loadline.Call{Probability: 1, Times: 1, Work: 1, Stages: [][]loadline.Call{{cheap}}}},
+		{Name: "buy", Share: 0.1, SLO: slo, Root: loadline.Call{Probability: 1, Times: 1, Work: 1, Stages: [][]loadline.Call{{dear}}}},
+	}
+	var err error
+	if r.policy, err = New("planner:vertical=off,feedback=off,forecast=off,limits=keep,down-window=0s", r.app); err != nil {
+		t.Fatal(err)
+	}
+	r.o.Kinds = make([]loadline.KindObservation, 2)
+	step := func(buy float64, arrived bool) {
+		r.observe(100)
+		sample := func(v float64) loadline.Sample { return loadline.Sample{Value: v, At: r.now} }
+		r.o.Kinds[0].Rate, r.o.Kinds[1] = sample(100*(1-buy)), r.o.Kinds[0]
+		r.o.Kinds[1].Rate = sample(100 * buy)
+		if !arrived { // the second service still shows the mix of before
+			buy = 0.1
+		}
+		visits, work := 100*(1-buy)+1000*buy, 100*(1-buy)+2000*buy
+		pods := float64(len(r.o.Services[1].Pods))
+		r.o.Services[1].Rate, r.o.Services[1].CPU = sample(visits), sample(shopIdle*pods+shopCost*work)
+		proposal, err := r.decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sp := range proposal.Services {
+			r.alloc[sp.Service] = r.alloc[sp.Service].With(sp.Setting)
+		}
+	}
+	near := func(what string, work float64) {
+		t.Helper()
+		if got, want := r.alloc[1].Replicas, whole(work*shopCost/0.17); math.Abs(float64(got-want)) > 1+0.15*float64(want) {
+			t.Errorf("%s: %d replicas, want %d", what, got, want)
+		}
+	}
+	for range 60 {
+		step(0.1, true)
+	}
+	near("a tenth", 290)
+	for range 6 {
+		step(0.5, false)
+	}
+	if got, least := r.alloc[1].Replicas, whole(580*shopCost/0.17); got < least {
+		t.Errorf("90 s after the mix moved, before its visits are seen: %d replicas, want at least %d", got, least)
+	}
+	for range 60 {
+		step(0.5, true)
+	}
+	near("a half", 1050)
+}
+
 func TestFeedbackDoesNotWindUp(t *testing.T) {
 	burning, calm := attainment{known: true, over: 0.3, latency: 3}, attainment{known: true, latency: 0.2}
 	var m margin

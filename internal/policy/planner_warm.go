@@ -106,7 +106,11 @@ func (p *Planner) learnPast(now time.Time) {
 			at := past.of.At(step).Add(-back)
 			p.load.unchecked = past.of.Steps-step > int(pastChecked/past.of.Step)
 			p.load.learn(at, rate)
+			if mix := stretch.Load.Mix; mix != nil {
+				p.mix.learn(mix.At(time.Duration(i) * past.of.Step))
+			}
 			for k := range p.services {
+				p.services[k].demand.mix = p.mix.now[k]
 				past.teach(&p.services[k], k, step, at, rate)
 			}
 		}
@@ -144,7 +148,7 @@ func (h *plannerPast) teach(of *plannedService, service, step int, at time.Time,
 		Queue: sample(history.Queue), Throttled: sample(history.Throttled),
 	}
 	of.demand.learnFrom(at, &seen, math.Round(ready), front, h.of.Step.Seconds(), false)
-	if ratio, known := of.demand.visits.of(); known {
-		of.size.average(at, of.demand.cpu.cost*front*ratio)
+	if visits, known := of.demand.visitsOf(front); known {
+		of.size.average(at, of.demand.coresOf(visits))
 	}
 }
