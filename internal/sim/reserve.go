@@ -11,7 +11,7 @@ import (
 
 // reserve is the placeholder pods of Config.Reserve, or of the last plan that has a reserve: a
 // Deployment of pods with a negative priority that do nothing. Each requests as much as the largest
-// pod of the application at its start, so that any pod fits in its place. They count in
+// pod of the application when the first of them is created, so that any pod fits in its place. They count in
 // Node.Requested; the scheduler removes them for a pod that has no room otherwise, and they are
 // pending again, for which a node autoscaler adds a node. They use neither CPU nor memory.
 type reserve struct {
@@ -21,12 +21,8 @@ type reserve struct {
 
 // startReserve creates the placeholder pods, after those of the application.
 func (c *ControlPlane) startReserve() {
-	for _, a := range c.alloc {
-		c.reserve.each.Cores = max(c.reserve.each.Cores, a.Size.CPURequest)
-		c.reserve.each.Memory = max(c.reserve.each.Memory, a.Size.MemoryRequest)
-	}
-	if c.reserve.each.Cores <= 0 {
-		c.reserve.each.Cores = 1
+	if c.cfg.Reserve <= 0 {
+		return
 	}
 	c.setReserve(loadline.Room{Cores: c.cfg.Reserve}, 0)
 	for c.reserveOn(-1) > 0 && c.elastic && c.provision(0, true) > 0 {
@@ -34,9 +30,27 @@ func (c *ControlPlane) startReserve() {
 	}
 }
 
+// sizeReserve chooses the size of a placeholder pod, once.
+func (c *ControlPlane) sizeReserve() {
+	if c.reserve.each != (pool.Amount{}) {
+		return
+	}
+	for _, a := range c.alloc {
+		c.reserve.each.Cores = max(c.reserve.each.Cores, a.Size.CPURequest)
+		c.reserve.each.Memory = max(c.reserve.each.Memory, a.Size.MemoryRequest)
+	}
+	if c.reserve.each.Cores <= 0 {
+		c.reserve.each.Cores = 1
+	}
+}
+
 // setReserve changes the number of placeholder pods to what keeps a room free. Those that are
 // pending go first, then the newest.
 func (c *ControlPlane) setReserve(room loadline.Room, now time.Duration) {
+	if room == (loadline.Room{}) && len(c.reserve.on) == 0 {
+		return
+	}
+	c.sizeReserve()
 	pods := math.Ceil(room.Cores/c.reserve.each.Cores - 1e-9)
 	if each := c.reserve.each.Memory; each > 0 {
 		pods = max(pods, math.Ceil(float64(room.Memory)/float64(each)-1e-9))
