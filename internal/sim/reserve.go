@@ -11,9 +11,9 @@ import (
 
 // reserve is the placeholder pods of Config.Reserve, or of the last plan that has a reserve: a
 // Deployment of pods with a negative priority that do nothing. Each requests as much as the largest
-// pod of the application when the first of them is created, so that any pod fits in its place. They count in
-// Node.Requested; the scheduler removes them for a pod that has no room otherwise, and they are
-// pending again, for which a node autoscaler adds a node. They use neither CPU nor memory.
+// pod of the application when the first of them is created, so that any pod fits in its place. They
+// count in Node.Requested; the scheduler removes them for a pod that has no room otherwise, and they
+// are pending again, for which a node autoscaler adds a node. They use neither CPU nor memory.
 type reserve struct {
 	each pool.Amount
 	on   []int // by pod: its node; -1 = pending
