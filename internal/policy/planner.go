@@ -12,17 +12,17 @@ import (
 // Planner is a model of the application that is learned as it runs: how much CPU a visit costs
 // each service, how many visits a request of users causes, how long pods take to be ready, and
 // how the load grows. It forecasts users' requests over the time until new pods are ready, so that
-// only a small share of them comes without capacity, and gives every service of the call graph the replicas for that load at once, before
-// the visits arrive.
+// only a small share of them comes without capacity, and gives every service of the call graph the
+// replicas for that load at once, before the visits arrive.
 //
 //	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
 //
 // Its parts are in files of their own: planner_demand.go (CPU, visits), planner_mix.go (the kinds of
-// requests), planner_forecast.go (the
-// load), planner_lead.go (how far ahead), planner_feedback.go (the margin, and what limits a
-// service), planner_size.go and planner_memory.go (requests), planner_plan.go (replicas),
-// planner_reserve.go (room on nodes), planner_announced.go (events), planner_warm.go (a history to
-// start with). docs/planner.md has the equations and where every constant comes from.
+// requests), planner_forecast.go (the load), planner_announced.go (events), planner_lead.go (how far
+// ahead), planner_feedback.go (the margin, and what limits a service), planner_size.go and
+// planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
+// planner_warm.go (a history to start with). docs/planner.md has the equations and where every
+// constant comes from.
 type Planner struct {
 	cfg      plannerConfig
 	needs    loadline.Needs
@@ -208,7 +208,8 @@ func (p *Planner) beforeStart() time.Duration {
 
 // aheadOf is the load to plan for: the rate of users' requests, and of visits to a service. factor
 // is that of announced events.
-func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration, factor float64) (requests, visits float64, ok bool) {
+func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration, factor float64) (requests, visits float64,
+	ok bool) {
 	requests = front
 	if p.cfg.forecast {
 		requests = max(factor*p.load.ahead(lead), front)

@@ -74,9 +74,13 @@ func newPlannerPast(h *history.History, app *loadline.App) (*plannerPast, error)
 }
 
 // LearnHistory makes a history known before the first decision.
-func (p *Planner) LearnHistory(app *loadline.App, h *history.History) (err error) {
-	p.past, err = newPlannerPast(h, app)
-	return err
+func (p *Planner) LearnHistory(app *loadline.App, h *history.History) error {
+	past, err := newPlannerPast(h, app)
+	if err != nil {
+		return err
+	}
+	p.past = past
+	return nil
 }
 
 // LearnHistory is the rule's, where it can.

@@ -105,7 +105,8 @@ func TestPlannerRejectsAnUnfitHistory(t *testing.T) {
 		want       []string
 	}{
 		{"missing", filepath.Join(dir, "nowhere"), []string{"nowhere"}},
-		{"of another application", write("other", shopPast(other, end, 2*time.Hour, time.Minute)), []string{"no service of", "no requests of any kind"}},
+		{"of another application", write("other", shopPast(other, end, 2*time.Hour, time.Minute)),
+			[]string{"no service of", "no requests of any kind"}},
 		{"short and coarse", write("short", shopPast(app, end, 40*time.Minute, 2*time.Minute)), []string{"at most 1m0s", "at least 1h0m0s"}},
 	} {
 		_, err := New("planner:history="+c.path, app)
