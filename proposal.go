@@ -89,6 +89,9 @@ type Alternative struct {
 // Plan is what is to be applied: a proposal after all guards.
 type Plan struct {
 	Services []ServicePlan
+	// Reserve is the room to keep free from now on, where the cluster does that for one application,
+	// as a simulated one. In a real cluster a reserve belongs to several (loop.Loop.Reserves).
+	Reserve Opt[Room]
 }
 
 // ServicePlan is one service's part of a Plan.

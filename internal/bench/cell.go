@@ -23,6 +23,8 @@ type cell struct {
 	loads        []*workload.Workload // by seed
 	validation   []*workload.Workload // without the perturbation; empty = nothing is calibrated
 	training     *workload.Workload   // likewise; nil = nothing is trained
+	past         *workload.Workload   // of the days before; nil = no policy starts with them
+	memory       memory
 }
 
 // job is one run to be made.
@@ -76,6 +78,12 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 			return nil, err
 		}
 	}
+	if m.warms() {
+		which = testPart
+		if c.past, err = o.past(w); err != nil {
+			return nil, err
+		}
+	}
 	for i := range m.Seeds {
 		plain, err := o.open(w, which, m.FirstSeed+uint64(i))
 		if err != nil {
@@ -99,6 +107,10 @@ func (m Matrix) calibrates() bool {
 
 func (m Matrix) trains() bool {
 	return slices.ContainsFunc(m.Policies, func(p Policy) bool { return p.Trained })
+}
+
+func (m Matrix) warms() bool {
+	return slices.ContainsFunc(m.Policies, func(p Policy) bool { return p.Warm })
 }
 
 // checkCell validates every policy in the cell.
@@ -128,6 +140,10 @@ func (m Matrix) checkCell(c *cell) error {
 			continue
 		}
 		switch {
+		case p.Warm && p.Calibrated:
+			faults = append(faults, fmt.Errorf("policy %s: it starts with a history, and cannot be calibrated as well", p.Label))
+		case p.Warm && !learnsHistory(p.Spec):
+			faults = append(faults, fmt.Errorf("policy %s: it cannot start with a history; planner can", p.Label))
 		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
 		case p.Calibrated:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,7 +38,9 @@ type identity struct {
 	Interval time.Duration   `json:",omitempty"`
 	Axes     []string        `json:",omitempty"`
 	Partial  []loadline.SLO  `json:",omitempty"`
-	Extra    any             `json:",omitempty"` // of preparations
+	// Announced events; the history that a policy starts with is part of Policy or Extra.
+	Announced []loadline.Event `json:",omitempty"`
+	Extra     any              `json:",omitempty"` // of preparations
 }
 
 // digest is short enough for a file name and long enough to be unique.
@@ -70,29 +73,54 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
-		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Extra: extra,
+		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Announced: s.Announced, Extra: extra,
 	})
 }
 
-// policyByContent identifies a trained policy by the content of its file: the same path may
-// have another model later.
+// policyByContent identifies a trained policy by the content of its file, and one that starts with
+// a history by the files of its folder: the same path may have another model or history later.
 func policyByContent(spec string) (string, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	if m, err := policy.Named(name); err != nil || !m.ReadsFile() {
+	m, err := policy.Named(name)
+	if err != nil || !m.ReadsFile() && !m.LearnsHistory {
 		return spec, err
 	}
 	fields := strings.Split(settings, ",")
 	for i, field := range fields {
-		path, isFile := strings.CutPrefix(strings.TrimSpace(field), "file=")
-		if !isFile {
+		key, path, _ := strings.Cut(strings.TrimSpace(field), "=")
+		var sum string
+		switch {
+		case key == "file" && m.ReadsFile():
+			sum, err = sumOf(path)
+		case key == "history" && m.LearnsHistory:
+			sum, err = sumOfFolder(path)
+		default:
 			continue
 		}
-		content, err := os.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("name a run of %s: %w", spec, err)
 		}
-		sum := sha256.Sum256(content)
-		fields[i] = "sha256=" + hex.EncodeToString(sum[:])
+		fields[i] = "sha256=" + sum
 	}
 	return name + ":" + strings.Join(fields, ","), nil
+}
+
+// sumOfFolder is the digest of all files of a folder, with their names.
+func sumOfFolder(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	all := sha256.New()
+	for _, e := range entries { // sorted by name
+		if !e.Type().IsRegular() {
+			continue
+		}
+		sum, err := sumOf(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(all, "%s %s\n", sum, e.Name())
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
 }

@@ -46,6 +46,31 @@ func TestKeyOfAModelFile(t *testing.T) {
 	}
 }
 
+// TestKeyOfAHistory: a run that starts with a history is keyed by the content of its folder.
+func TestKeyOfAHistory(t *testing.T) {
+	dir := t.TempDir()
+	key := func(content string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "services-0000.parquet"), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return keyOfPolicy(t, "planner:shortfall=1,history="+dir)
+	}
+	first := key("one")
+	if key("one") != first {
+		t.Error("the same history has another key")
+	}
+	if key("two") == first {
+		t.Error("another history at the same path has the key of the former one")
+	}
+	if keyOfPolicy(t, "vpa:history=1h") == keyOfPolicy(t, "vpa:history=2h") {
+		t.Error("the setting history of vpa, a time, is not part of its key")
+	}
+	if _, err := policyByContent("planner:history=" + filepath.Join(dir, "nowhere")); err == nil {
+		t.Error("a missing history has a key")
+	}
+}
+
 // TestKeyHasTheVersionOfTheCode: after a change of a policy or an engine, everything is
 // run again.
 func TestKeyHasTheVersionOfTheCode(t *testing.T) {

@@ -114,9 +114,14 @@ func (o *opened) training(w Workload) (*workload.Workload, error) {
 	if !generated(w.Spec) {
 		return o.open(w, trainingPart, 0)
 	}
+	return o.draws(w, trainingSeed, trainingData)
+}
+
+// draws of a generated workload in sequence, of at least a length.
+func (o *opened) draws(w Workload, seed uint64, length time.Duration) (*workload.Workload, error) {
 	var draws []*workload.Workload
-	for d := time.Duration(0); d < trainingData; {
-		one, err := o.open(w, wholePart, trainingSeed+uint64(len(draws)))
+	for d := time.Duration(0); d < length; {
+		one, err := o.open(w, wholePart, seed+uint64(len(draws)))
 		if err != nil {
 			return nil, err
 		}

@@ -76,6 +76,7 @@ type Policy struct {
 	Calibrated bool   // its best setting is searched on validation data
 	Once       bool   // calibrated, with one setting for all applications and workloads
 	Trained    bool   // its model is trained on separate data
+	Warm       bool   // it starts with a history of the days before
 
 	// As a LoadLine would run it: behind the guard with this fallback rule, at this interval; "" =
 	// without a guard, as a rule of others runs.
@@ -111,10 +112,11 @@ const (
 	calibratedSuffix = "@calibrated"
 	onceSuffix       = "@calibrated-once"
 	trainedSuffix    = "@trained"
+	warmSuffix       = "@warm"
 )
 
-// ParsePolicy reads "hpa:target=60", "hpa@calibrated", "hpa@calibrated-once" or "drpc@trained",
-// optionally after a label, a colon and a space: "tight: hpa:target=90".
+// ParsePolicy reads "hpa:target=60", "hpa@calibrated", "hpa@calibrated-once", "drpc@trained" or
+// "planner@warm", optionally after a label, a colon and a space: "tight: hpa:target=90".
 func ParsePolicy(text string) Policy {
 	label, spec, named := strings.Cut(text, ": ")
 	if !named {
@@ -130,6 +132,9 @@ func ParsePolicy(text string) Policy {
 	if bare, ok := strings.CutSuffix(p.Spec, trainedSuffix); ok {
 		p.Spec, p.Trained = bare, true
 	}
+	if bare, ok := strings.CutSuffix(p.Spec, warmSuffix); ok {
+		p.Spec, p.Warm = bare, true
+	}
 	p.Spec = policy.Canonical(p.Spec)
 	if p.Label == "" {
 		p.Label = p.Spec
@@ -141,6 +146,9 @@ func ParsePolicy(text string) Policy {
 		}
 		if p.Trained {
 			p.Label += " (trained)"
+		}
+		if p.Warm {
+			p.Label += " (warm)"
 		}
 	}
 	return p

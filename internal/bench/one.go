@@ -17,7 +17,15 @@ import (
 func (r *runner) runOne(ctx context.Context, j job, given string) (*Record, error) {
 	cost := j.cell.cost(r.matrix.Engine)
 	spec := r.matrix.Policies[j.policy].deployed(r.matrix.spec(j.cell, given, j.seed))
-	key, err := keyOf(spec, j.cell.loads[j.seed], nil)
+	var extra any
+	if r.matrix.Policies[j.policy].Warm {
+		past, err := j.cell.pastKey()
+		if err != nil {
+			return nil, err
+		}
+		extra = past
+	}
+	key, err := keyOf(spec, j.cell.loads[j.seed], extra)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +70,11 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	load, err := j.cell.loads[j.seed].For(app)
 	if err != nil {
 		return nil, err
+	}
+	if r.matrix.Policies[j.policy].Warm {
+		if spec.Past, err = j.cell.history(ctx); err != nil {
+			return nil, err
+		}
 	}
 	notes := newNotebook(app, spec.Cluster.Prices)
 	spec.Load = load

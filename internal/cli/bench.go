@@ -62,6 +62,9 @@ Each gets the same number of environment steps and the same settings to choose f
 by the same reward; several models are trained with different seeds, and the runs use
 them in turn. Models are saved in models/, and the report shows their learning curves.
 
+planner@warm starts with a history: seven days of other draws of the workload, or the
+seven days of a trace before the run. With planner:history=DIR it is one of yours.
+
 Perturbations:
 ` + perturbationHelp(),
 		Example: `  # A named comparison; loadline report renders it
@@ -105,7 +108,7 @@ Perturbations:
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
 	flags.StringArrayVar(&f.policies, "policy", nil,
-		"[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once or NAME@trained; repeatable")
+		"[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once, NAME@trained or planner@warm; repeatable")
 	flags.StringArrayVar(&f.scenes, "scene", nil,
 		"only the scenes of the suite that have all of these words in their name: 'x10 70%'; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),

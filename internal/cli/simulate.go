@@ -27,6 +27,7 @@ type simulateFlags struct {
 	shares                        string
 	warmUp                        time.Duration
 	perturb                       simulate.Perturb
+	announce                      []string
 	out, svg                      string
 	output                        Format
 	decisions                     string
@@ -94,6 +95,8 @@ Policies:
 	flags.Float64Var(&f.perturb.SlowStart, "slow-start", 1, "factor on the time that pods need to start")
 	flags.BoolVar(&f.perturb.ResizeRestarts, "resize-restarts", false,
 		"a pod that is resized restarts, as on clusters that cannot resize in place")
+	flags.StringArrayVar(&f.announce, "announce", nil,
+		"announce a change of the load to the policy: start=2h,end=3h,factor=3[,name=sale]; the load itself is the workload's; repeatable")
 	f.output.Add(flags)
 	OutVar(flags, &f.out, "write the result to this file instead of printing it")
 	flags.StringVar(&f.svg, "svg", "", "draw load, replicas, CPU and latency over time to this file")
@@ -188,7 +191,8 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	spec := simulate.Spec{
 		Policy: f.policy, Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
 	}
-	faults = append(faults, f.nodes.apply(&spec.Cluster))
+	spec.Announced, err = parseEvents(f.announce)
+	faults = append(faults, err, f.nodes.apply(&spec.Cluster))
 	if model != nil {
 		spec.App, err = f.nodes.scaled(model.App)
 		faults = append(faults, err)

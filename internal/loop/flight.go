@@ -24,7 +24,7 @@ var ErrNotApplied = errors.New("the run ended before the plan was applied")
 // apply puts the plan in flight for the policy's delay. A plan that is due now is
 // applied and recorded at once, as is a decision without a plan.
 func (l *Loop) apply(ctx context.Context, p *Pass) error {
-	if len(p.Decision.Plan.Services) == 0 {
+	if len(p.Decision.Plan.Services) == 0 && !p.Decision.Plan.Reserve.Set {
 		l.recordPass(p)
 		return nil
 	}
@@ -64,6 +64,7 @@ func (l *Loop) applyDue(ctx context.Context) error {
 		d := &l.landed.decision
 		if err := l.Cluster.Apply(ctx, d.Plan); err != nil {
 			d.Err = fmt.Errorf("apply: %w", err)
+			l.reserve = loadline.Opt[loadline.Room]{} // planned again
 		} else {
 			d.Applied = now
 		}

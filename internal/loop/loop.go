@@ -56,6 +56,9 @@ type Loop struct {
 	// Immediate applies plans without the policy's delay: in a real cluster
 	// collecting and deciding take the time that they take.
 	Immediate bool
+	// Reserves: plans contain the policy's reserve whenever it changes. Otherwise it stays in the
+	// proposal, for the owner of a reserve that several applications share.
+	Reserves bool
 	// Forecaster and Splitter are for a policy that brings none of its own.
 	Forecaster Forecaster
 	Splitter   Splitter
@@ -71,8 +74,14 @@ type Loop struct {
 	// than the pass. The argument is valid during the call only.
 	Record func(*loadline.Decision)
 
+	// Announced are the announced changes of the load, by start; nil = there are none. The
+	// policy sees those that are not over.
+	Announced func() []loadline.Event
+
 	// CPUTime is the processor time used so far, to measure each decision by.
 	CPUTime func() time.Duration
+
+	reserve loadline.Opt[loadline.Room] // as planned last
 
 	pass      Pass
 	passes    uint64
@@ -84,6 +93,7 @@ type Loop struct {
 	landed    flight                   // the last one that was applied
 	spare     [][]loadline.ServicePlan // memory of plans that are recorded
 	proposed  []bool                   // services that the proposal contains
+	events    []loadline.Event         // that are announced and not over
 }
 
 // Pass is one pass of the loop. It is valid until the next one begins.
@@ -166,6 +176,7 @@ func (l *Loop) Finish(ctx context.Context) error {
 func (l *Loop) Reset() {
 	l.dropInFlight()
 	l.window = l.window[:0]
+	l.reserve = loadline.Opt[loadline.Room]{}
 }
 
 func (l *Loop) begin() *Pass {
@@ -206,8 +217,23 @@ func (l *Loop) observe(ctx context.Context, p *Pass) error {
 		Window:     l.window[max(0, len(l.window)-keep):],
 		Allocation: l.allocated,
 		InFlight:   l.expected(),
+		Announced:  l.announced(p.Decision.At),
 	}
 	return nil
+}
+
+// announced are the events that are not over.
+func (l *Loop) announced(now time.Time) []loadline.Event {
+	if l.Announced == nil {
+		return nil
+	}
+	l.events = l.events[:0]
+	for _, e := range l.Announced() {
+		if now.Before(e.End) {
+			l.events = append(l.events, e)
+		}
+	}
+	return l.events
 }
 
 // hold records a pass in which nothing could be decided.
@@ -256,6 +282,9 @@ func (l *Loop) guard(p *Pass) {
 	for i := range p.Decision.Proposal.Services {
 		of := &p.Decision.Proposal.Services[i]
 		l.guardService(p, of.Service, of.Setting)
+	}
+	if wanted := p.Decision.Proposal.Reserve; l.Reserves && wanted.Set && wanted != l.reserve {
+		l.reserve, p.Decision.Plan.Reserve = wanted, wanted
 	}
 	if l.hasWatcher() {
 		l.guardOthers(p)

@@ -32,6 +32,39 @@ func TestStepReturnsTheWholePass(t *testing.T) {
 	}
 }
 
+func TestPlansHaveTheReserveWhereTheClusterKeepsIt(t *testing.T) {
+	room := loadline.Room{Cores: 2}
+	decide := func(time.Time, loadline.Situation) (loadline.Proposal, error) {
+		return loadline.Proposal{Reserve: loadline.Some(room)}, nil
+	}
+	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second}, decide})
+	step := func() loadline.Opt[loadline.Room] {
+		t.Helper()
+		pass, err := l.Step(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pass.Decision.Plan.Reserve
+	}
+	if got := step(); got.Set || len(c.applied) != 0 {
+		t.Errorf("plan with %+v, applied at %v: the reserve is the controller's", got, c.applied)
+	}
+	l.Reserves = true
+	c.applyErr = errors.New("conflict")
+	step()
+	c.applyErr = nil
+	if got := step(); got != loadline.Some(room) || len(c.applied) != 1 {
+		t.Errorf("plan with %+v, applied at %v: what failed is planned again", got, c.applied)
+	}
+	if got := step(); got.Set || len(c.applied) != 1 {
+		t.Errorf("plan with %+v, applied at %v: nothing has changed", got, c.applied)
+	}
+	room.Cores = 1
+	if got := step(); got != loadline.Some(room) {
+		t.Errorf("plan with %+v, want %+v", got, room)
+	}
+}
+
 func TestImmediateLeavesTheDelayOut(t *testing.T) {
 	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second, Delay: 4 * time.Second}, oneMore})
 	l.Immediate = true

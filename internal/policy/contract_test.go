@@ -34,6 +34,7 @@ var contractSpecs = []string{
 	"by-service", "by-service:others=hpa,s0=keda(threshold=20;target=60)|vpa(cpu=off),s1=hpa+vpa(target=30;down-window=0s)",
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",
 	"planner", "planner:forecast=off,front-door=off,vertical=off,feedback=off", "planner:lead=30s,down-window=0s,limits=keep,request=p95",
+	"planner:reserve=on,shortfall=1",
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",
 	"oracle", "oracle:axes=replicas+cpu,s1=0.3",
 	"model", "model:elastic-dqn", "model:serverless-vertical", "model:loadline-dqn",

@@ -86,7 +86,13 @@ func (p *HPAVPA) Decide(now time.Time, s loadline.Situation) (loadline.Proposal,
 
 // mergeProposals joins two proposals for different axes.
 func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
-	merged := loadline.Proposal{Services: slices.Clone(a.Services)}
+	if len(b.Services) == 0 && !b.Reserve.Set {
+		return a
+	}
+	merged := loadline.Proposal{Services: slices.Clone(a.Services), Reserve: a.Reserve}
+	if b.Reserve.Set {
+		merged.Reserve = b.Reserve
+	}
 	for _, sp := range b.Services {
 		i := slices.IndexFunc(merged.Services, func(m loadline.ServiceProposal) bool { return m.Service == sp.Service })
 		if i < 0 {

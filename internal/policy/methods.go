@@ -48,6 +48,10 @@ type Method struct {
 	// any.
 	NewFrom func(m Model, app *loadline.App, v Values) (loadline.Policy, error)
 
+	// LearnsHistory: its policies can start with a history of the application, from the folder that
+	// the setting "history" names, or by their method LearnHistory.
+	LearnsHistory bool
+
 	// Search is what may be searched of its settings; none = it is not calibrated.
 	Search []Dimension
 	// SearchEngine is the engine in which settings are searched; "" = the fluid one.

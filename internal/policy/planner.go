@@ -11,22 +11,29 @@ import (
 
 // Planner is a model of the application that is learned as it runs: how much CPU a visit costs
 // each service, how many visits a request of users causes, how long pods take to be ready, and
-// how the load grows. It forecasts users' requests over the time until new pods are ready, as a
-// quantile, and gives every service of the call graph the replicas for that load at once, before
-// the visits arrive.
+// how the load grows. It forecasts users' requests over the time until new pods are ready, so that
+// only a small share of them comes without capacity, and gives every service of the call graph the
+// replicas for that load at once, before the visits arrive.
 //
 //	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
 //
-// Its parts are in files of their own: planner_demand.go (CPU, visits), planner_forecast.go (the
-// load), planner_lead.go (how far ahead), planner_feedback.go (the margin, and what limits a
-// service), planner_size.go (requests), planner_plan.go (replicas). docs/planner.md has the
-// equations and where every constant comes from.
+// Its parts are in files of their own: planner_demand.go (CPU, visits), planner_mix.go (the kinds of
+// requests), planner_forecast.go (the load), planner_announced.go (events), planner_lead.go (how far
+// ahead), planner_feedback.go (the margin, and what limits a service), planner_size.go and
+// planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
+// planner_warm.go (a history to start with). docs/planner.md has the equations and where every
+// constant comes from.
 type Planner struct {
 	cfg      plannerConfig
 	needs    loadline.Needs
 	load     *analogs
 	services []plannedService
-	text     []byte // of a reason
+	text     []byte       // of all reasons
+	ends     []int        // of each in it
+	past     *plannerPast // to learn from before the first decision; nil = none
+	room     roomAhead
+	mix      kindMix
+	rates    []float64 // of the kinds of requests
 }
 
 type plannerConfig struct {
@@ -34,7 +41,7 @@ type plannerConfig struct {
 	lead        time.Duration // 0 = as learned
 	downWindow  time.Duration
 	// Parts that can be switched off.
-	forecast, frontDoor, vertical, feedback bool
+	forecast, frontDoor, vertical, feedback, reserve bool
 }
 
 // plannedService is what is known of one service.
@@ -43,35 +50,46 @@ type plannedService struct {
 	starts startTimes
 	margin margin
 	size   sizing
+	memory memorySizing
 	wants  []stamped
 }
 
 var plannerMethod = Method{
 	Name: "planner",
-	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that a quantile forecast expects until new " +
-		"pods are ready",
-	Search:  plannerSearch,
-	Options: plannerOptions,
+	About: "plans replicas and requests by learned CPU costs and visit ratios, for the load that is expected until new pods " +
+		"are ready",
+	LearnsHistory: true,
+	Search:        plannerSearch,
+	Options:       plannerOptions,
 	New: func(app *loadline.App, v Values) (loadline.Policy, error) {
-		return aroundRule(app, v, newPlanner(app, v))
+		p, err := newPlanner(app, v)
+		if err != nil {
+			return nil, err
+		}
+		return aroundRule(app, v, p)
 	},
 }
 
 func plannerOptions(*loadline.App) []Option {
 	options := slices.Concat([]Option{
-		{"quantile", "0.9", "of the load within the lead time that there is capacity for", Number(0.5, 0.999)},
+		{"shortfall", "0.2", "of users' requests that may come without capacity for them, %", Number(0.01, 50)},
 		{"utilisation", "90", "of the CPU requests at that load, %", Number(10, 200)},
 		{"lead", "auto", "until new pods are ready: auto = as learned from their starts", autoOr(Span(time.Second, 16*time.Minute))},
 		{"down-window", "240s", "scale down to the most that was wanted in it", Span(0, time.Hour)},
 		{"period", "15s", "between decisions", Span(time.Second, time.Hour)},
+		{"history", "", "folder of a history to learn from before the first decision: loadline history pull or record", notEmpty},
 		{"forecast", "on", "off: plan for the load now", OneOf("on", "off")},
 		{"front-door", "on", "off: plan each service by its own visits, not by users' requests", OneOf("on", "off")},
 		{"vertical", "on", "off: leave CPU requests as they are", OneOf("on", "off")},
 		{"feedback", "on", "off: no margin by how the SLO is attained", OneOf("on", "off")},
 	}, setupOptions())
 	for i := range options {
-		if options[i].Key == "limits" {
+		switch options[i].Key {
+		case "limits":
 			options[i].Default = "lifted"
+		case "reserve":
+			options[i] = Option{"reserve", "off", "room on nodes for the load until a new one has come: on, off, or cores that stay the same",
+				orOn(OrOff(Number(0, 1e6)))}
 		}
 	}
 	return options
@@ -87,15 +105,27 @@ func autoOr(check func(string) error) func(string) error {
 	}
 }
 
-func newPlanner(app *loadline.App, v Values) *Planner {
+// orOn accepts "on", or what the check does.
+func orOn(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "on" {
+			return nil
+		}
+		return check(s)
+	}
+}
+
+func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 	p := &Planner{
 		cfg: plannerConfig{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			forecast: v["forecast"] == "on", frontDoor: v["front-door"] == "on", vertical: v["vertical"] == "on", feedback: v["feedback"] == "on",
+			reserve: v["reserve"] == "on",
 		},
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
-		load:     newAnalogs(v.Float("quantile")),
+		load:     newAnalogs(v.Float("shortfall") / 100),
 		services: make([]plannedService, len(app.Services)),
+		mix:      newKindMix(app),
 	}
 	if v["lead"] != "auto" {
 		p.cfg.lead = v.Span("lead")
@@ -106,7 +136,12 @@ func newPlanner(app *loadline.App, v Values) *Planner {
 	for i, cost := range costPerVisit(app) {
 		p.services[i].demand.cpu.begin(app.Services[i].IdleCPU, cost)
 	}
-	return p
+	if !v.IsSet("history") {
+		return p, nil
+	}
+	var err error
+	p.past, err = readPast(v["history"], app)
+	return p, err
 }
 
 // Name of the policy.
@@ -123,19 +158,37 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	if !ok {
 		return loadline.Proposal{}, fmt.Errorf("%w: the rate of users' requests was not measured", loadline.ErrNoData)
 	}
-	p.load.learn(now, front)
+	if p.past != nil {
+		p.learnPast(now)
+	}
+	p.load.learn(now, front/factorAt(s.Announced, now))
+	p.rates = p.rates[:0]
+	for k := range o.Kinds {
+		p.rates = append(p.rates, o.Kinds[k].Rate.Value)
+	}
+	p.mix.learn(p.rates)
 	users := attained(s.App, o)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
+	p.text, p.ends = p.text[:0], p.ends[:0]
 	for i := range p.services {
 		seen := &o.Services[i]
+		p.services[i].demand.mix = p.mix.now[i]
 		p.services[i].demand.learn(now, seen, front, p.needs.Window.Seconds(), users.burning())
 		p.services[i].starts.learn(now, seen.Pods)
 		if sp, ok := p.plan(now, s, i, front, users); ok {
 			proposal.Services = append(proposal.Services, sp)
+			p.ends = append(p.ends, len(p.text))
 		}
+	}
+	reasons, from := string(p.text), 0 // one allocation for all of them
+	for i, end := range p.ends {
+		proposal.Services[i].Reason, from = reasons[from:end], end
 	}
 	if len(proposal.Services) == 0 && len(p.services) > 0 {
 		return loadline.Proposal{}, fmt.Errorf("%w: no service has rates and CPU to learn from", loadline.ErrNoData)
+	}
+	if p.cfg.reserve {
+		proposal.Reserve = loadline.Some(p.room.settle(now, p.cfg.downWindow))
 	}
 	return proposal, nil
 }
@@ -145,18 +198,25 @@ func (p *Planner) leadOf(now time.Time, i int, pods []loadline.PodObservation) t
 	if p.cfg.lead > 0 {
 		return p.cfg.lead
 	}
-	return p.needs.Period + p.needs.Delay + p.needs.Window/2 + p.services[i].starts.quantile(now, pods)
+	return p.beforeStart() + p.services[i].starts.quantile(now, pods)
 }
 
-// aheadOf is the load to plan for: the rate of users' requests, and of visits to a service.
-func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration) (requests, visits float64, ok bool) {
+// beforeStart is until the next decision, with the age of its metrics.
+func (p *Planner) beforeStart() time.Duration {
+	return p.needs.Period + p.needs.Delay + p.needs.Window/2
+}
+
+// aheadOf is the load to plan for: the rate of users' requests, and of visits to a service. factor
+// is that of announced events.
+func (p *Planner) aheadOf(i int, front float64, own loadline.Sample, lead time.Duration, factor float64) (requests, visits float64,
+	ok bool) {
 	requests = front
 	if p.cfg.forecast {
-		requests = max(p.load.ahead(lead), front)
+		requests = max(factor*p.load.ahead(lead), front)
 	}
 	if p.cfg.frontDoor {
-		ratio, known := p.services[i].demand.visits.of()
-		return requests, requests * ratio, known
+		visits, ok = p.services[i].demand.visitsOf(requests)
+		return requests, visits, ok
 	}
 	visits, ok = reliable(own)
 	if front > 0 {

@@ -100,8 +100,9 @@ func (a *average) add(value float64) {
 type serviceDemand struct {
 	cpu    cpuModel
 	visits visitRatio
-	stay   average // seconds that a visit occupies a worker, calls included
-	own    average // the same without calls to other services
+	stay   average   // seconds that a visit occupies a worker, calls included
+	own    average   // the same without calls to other services
+	mix    mixFactor // of the kinds of requests now; zero = as in the model
 	// distorted is when requests began to pile up or to be over the SLO, zero if they do not.
 	distorted time.Time
 }
@@ -115,11 +116,18 @@ const distortedAtMost = 3 * time.Minute
 // piles up, is throttled or is over the SLO (burning), CPU and visits are not what the load
 // needs: a saturated service uses less than it needs, one that works off a backlog more.
 func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, front, window float64, burning bool) {
+	d.learnFrom(now, seen, float64(seen.ReadyPods()), front, window, burning)
+}
+
+// learnFrom is learn with the number of ready pods, which a history has without the pods.
+func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservation, pods, front, window float64, burning bool) {
 	rate, ok := reliable(seen.Rate)
-	pods := float64(seen.ReadyPods())
 	if !ok || pods == 0 {
 		return
 	}
+	mix := d.mix.orOne()
+	front *= mix.visits
+	work := rate * mix.work // visits of the usual cost
 	cpu, hasCPU := reliable(seen.CPU)
 	if burning || pilesUp(seen) {
 		if d.distorted.IsZero() {
@@ -128,8 +136,8 @@ func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, 
 		if now.Sub(d.distorted) < distortedAtMost && d.cpu.known {
 			return
 		}
-		if hasCPU && cpu > d.cpu.predict(pods, rate) || !d.cpu.known {
-			d.cpu.learn(pods, rate, cpu, window)
+		if hasCPU && cpu > d.cpu.predict(pods, work) || !d.cpu.known {
+			d.cpu.learn(pods, work, cpu, window)
 		}
 		if ratio, known := d.visits.of(); !known || rate > ratio*front {
 			d.visits.learn(rate, front)
@@ -139,7 +147,7 @@ func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, 
 	d.distorted = time.Time{}
 	d.visits.learn(rate, front)
 	if hasCPU {
-		d.cpu.learn(pods, rate, cpu, window)
+		d.cpu.learn(pods, work, cpu, window)
 	}
 	if inside, ok := reliable(seen.Concurrency); ok && rate > 0 {
 		d.stay.add(inside / rate) // Little's law
@@ -147,6 +155,17 @@ func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, 
 	if own, ok := reliable(seen.Own.Mean); ok {
 		d.own.add(own)
 	}
+}
+
+// visitsOf a rate of users' requests with the mix of now; false while the ratio is unknown.
+func (d *serviceDemand) visitsOf(requests float64) (float64, bool) {
+	ratio, known := d.visits.of()
+	return requests * d.mix.orOne().visits * ratio, known
+}
+
+// coresOf a rate of visits with the mix of now, without idle CPU.
+func (d *serviceDemand) coresOf(visits float64) float64 {
+	return d.cpu.cost * visits * d.mix.orOne().work
 }
 
 const (

@@ -5,21 +5,27 @@ import (
 	"time"
 )
 
-// analogs forecasts the largest load within a lead time as a quantile, from what followed similar
-// moments: those with about the same load and the same trend, preferably at the same time of the
-// day and the week (the method of analogs, Lorenz 1969). The quantile is corrected by its own
-// misses (adaptive conformal inference, Gibbs and Candès 2021).
+// analogs forecasts the largest load within a lead time from what followed similar moments: those
+// with about the same load and the same trend, preferably at the same time of the day and the week
+// (the method of analogs, Lorenz 1969). The forecast is the capacity with which only a given share
+// of the requests is expected to come in excess of it. The SLO counts requests, and so does this: a
+// quantile counts instants, however much comes in them. The share is corrected by what really came
+// in excess (as rolling risk control does, Feldman et al. 2022).
 //
 // Loads are on the scale log(1 + requests/s): differences are ratios, and an idle application is
 // no special case.
 type analogs struct {
-	quantile float64 // as asked for
-	inForce  float64 // as corrected by the misses
-	recent   []loadAt
-	past     []analog // a ring once it is full
-	oldest   int
-	expected [len(leads)]float64 // growth within each of the leads; NaN = not calculated yet
-	weights  [growthBins]float64 // of growth, by similarity of the moments
+	shortfall float64 // share of the requests in excess, as asked for
+	inForce   float64 // as corrected by what came
+	recent    []loadAt
+	past      []analog // a ring once it is full
+	oldest    int
+	expected  [len(leads)]float64 // growth within each of the leads; NaN = not calculated yet
+	weights   [growthBins]float64 // of growth, by similarity of the moments
+	// unchecked: moments are kept without a forecast, so that they do not correct the share.
+	unchecked bool
+	next      time.Duration // until a moment is kept
+	draws     uint32        // of its variation
 }
 
 type loadAt struct {
@@ -32,7 +38,7 @@ type analog struct {
 	at           int64 // Unix time in nanoseconds
 	level, trend float32
 	growth       [len(leads)]float32 // of the level, at most, within each of the leads
-	promised     float32             // growth within conformalLead, as it was forecast
+	promised     float32             // growth within checkedLead, as it was forecast; NaN = it was not
 	checked      int8                // leads that have passed
 	cut          bool                // the loads after it were not all seen: its further leads are unknown
 }
@@ -44,8 +50,9 @@ var leads = [...]time.Duration{
 }
 
 const (
-	// analogEvery is the time between kept moments. Closer ones are nearly the same.
-	analogEvery = time.Minute
+	// analogEvery is the mean time between kept moments. Closer ones are nearly the same. It varies by
+	// analogVary: what begins on the minute, as jobs do, would otherwise be seen at one phase only.
+	analogEvery, analogVary = time.Minute, 15 * time.Second
 	// mostAnalogs are those of a week.
 	mostAnalogs = 7 * 24 * 60
 	// longestGap between loads; after a longer one it is unknown what followed.
@@ -61,21 +68,21 @@ const (
 	sameDayWeight, sameWeekWeight = 2, 4
 	// Growth is kept in bins of 2 %, up to a factor of 55.
 	growthBin, growthBins = 0.02, 200
-	// conformalStep is the step of the correction; the paper uses 0.005 to 0.05.
-	conformalStep = 0.02
-	// mostQuantile that the correction reaches.
-	mostQuantile = 0.999
+	// correctionStep: a jump to the double that was not expected lowers the share in force by 0.0025.
+	correctionStep = 0.005
+	// leastShare and mostShare bound the share in force, relative to the one asked for.
+	leastShare, mostShare = 0.25, 2
 )
 
 // growthPrior is what is assumed before similar moments were seen: the load varies by some per
 // cent, and what it has gained over trendOver it gains again not at all, in part or in full. The
-// weights sum to 2 moments.
+// weights sum to one moment.
 var growthPrior = [...]struct{ noise, rise, weight float64 }{
-	{0, 0, 0.6}, {0.05, 0.25, 0.8}, {0.1, 0.5, 0.5}, {0.25, 1, 0.1},
+	{0, 0, 0.5}, {0.05, 0.25, 0.4}, {0.1, 0.5, 0.1},
 }
 
-func newAnalogs(quantile float64) *analogs {
-	return &analogs{quantile: quantile, inForce: quantile}
+func newAnalogs(shortfall float64) *analogs {
+	return &analogs{shortfall: shortfall, inForce: shortfall}
 }
 
 // learn adds the load now, and what it tells of the moments before. Of two loads of one instant
@@ -103,8 +110,10 @@ func (a *analogs) learn(now time.Time, load float64) {
 	for l := range a.expected {
 		a.expected[l] = math.NaN()
 	}
-	if n := len(a.past); n == 0 || now.UnixNano()-a.past[(a.oldest+n-1)%n].at >= int64(analogEvery) {
+	if n := len(a.past); n == 0 || now.UnixNano()-a.past[(a.oldest+n-1)%n].at >= int64(a.next) {
 		a.keep(now)
+		a.draws = a.draws*1664525 + 1013904223 // Numerical Recipes' generator
+		a.next = analogEvery + analogVary*(time.Duration(a.draws>>16%3)-1)
 	}
 }
 
@@ -117,31 +126,38 @@ func (a *analogs) follow(m *analog, now time.Time, level float64) {
 		}
 	}
 	for int(m.checked) < len(leads) && age >= leads[m.checked] {
-		if leads[m.checked] == conformalLead {
-			a.correct(m.growth[m.checked] > m.promised)
+		if leads[m.checked] == checkedLead && !math.IsNaN(float64(m.promised)) {
+			a.correct(max(1-math.Exp(float64(m.promised-m.growth[m.checked])), 0))
 		}
 		m.checked++
 	}
 }
 
-// conformalLead is the lead whose misses correct the quantile of all.
-const conformalLead = time.Minute
+// checkedLead is the lead whose forecasts correct the share of all.
+const checkedLead = time.Minute
 
-// correct the quantile in force by whether the load exceeded the forecast. It stays within as far
-// below the quantile asked for as that is below 1.
-func (a *analogs) correct(missed bool) {
-	miss := 0.0
-	if missed {
-		miss = 1
-	}
-	a.inForce += conformalStep * (miss - (1 - a.quantile))
-	a.inForce = min(max(a.inForce, 2*a.quantile-1), mostQuantile)
+// correct the share in force by that of the load which exceeded a forecast.
+func (a *analogs) correct(missed float64) {
+	a.inForce += correctionStep * (a.shortfall - missed)
+	a.inForce = min(max(a.inForce, leastShare*a.shortfall), mostShare*a.shortfall)
 }
+
+// binLoad is the load of each bin of growth, relative to the present.
+var binLoad = func() (load [growthBins]float64) {
+	for bin := range load {
+		load[bin] = math.Exp(float64(bin) * growthBin)
+	}
+	return load
+}()
 
 // keep the present as a moment.
 func (a *analogs) keep(now time.Time) {
 	level, trend := a.state()
-	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(a.growth(leadIndex(conformalLead)))}
+	promised := math.NaN()
+	if !a.unchecked {
+		promised = a.growth(leadIndex(checkedLead))
+	}
+	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(promised)}
 	if len(a.past) < mostAnalogs {
 		a.past = append(a.past, m)
 		return
@@ -162,12 +178,12 @@ func (a *analogs) state() (level, trend float64) {
 }
 
 // weigh the growth of all moments within one of the leads by their similarity to the present.
-func (a *analogs) weigh(lead int) (total float64) {
+func (a *analogs) weigh(lead int) {
 	a.weights = [growthBins]float64{}
 	level, trend := a.state()
 	gained := max(1-math.Exp(-trend), 0) // relative to the load
 	for _, p := range growthPrior {
-		total += a.count(p.noise+math.Log1p(p.rise*gained), p.weight)
+		a.count(p.noise+math.Log1p(p.rise*gained), p.weight)
 	}
 	now := a.recent[len(a.recent)-1].at.UnixNano()
 	for i := range a.past {
@@ -176,15 +192,13 @@ func (a *analogs) weigh(lead int) (total float64) {
 			continue
 		}
 		if far := square((float64(m.level)-level)/similar) + square((float64(m.trend)-trend)/similar); far < 1 {
-			total += a.count(float64(m.growth[lead]), (1-far)*seasonWeight(time.Duration(now-m.at)))
+			a.count(float64(m.growth[lead]), (1-far)*seasonWeight(time.Duration(now-m.at)))
 		}
 	}
-	return total
 }
 
-func (a *analogs) count(growth, weight float64) float64 {
-	a.weights[min(int(growth/growthBin), growthBins-1)] += weight
-	return weight
+func (a *analogs) count(growth, weight float64) {
+	a.weights[min(int(growth/growthBin+0.5), growthBins-1)] += weight
 }
 
 // seasonWeight of a moment of some age, by its time of the day and of the week.
@@ -203,25 +217,33 @@ func seasonWeight(age time.Duration) float64 {
 	return 1
 }
 
-// growth of the level that is not exceeded within one of the leads, with the probability in force.
+// growth of the level within one of the leads that only the share in force of the load exceeds: the
+// least bin g with
+//
+//	sum of weight * max(load - load of g, 0) <= share * sum of weight * load
 func (a *analogs) growth(lead int) float64 {
 	if !math.IsNaN(a.expected[lead]) {
 		return a.expected[lead]
 	}
-	total, sum, bin := a.weigh(lead), 0.0, 0
-	for ; bin < growthBins-1; bin++ {
-		if sum += a.weights[bin]; sum >= a.inForce*total-1e-9 {
+	a.weigh(lead)
+	mean := 0.0
+	for bin, w := range a.weights {
+		mean += w * binLoad[bin]
+	}
+	// From the highest growth down: what exceeds a bin is the load of the bins above it, less its own
+	// for their weight.
+	above, load, bin := 0.0, 0.0, growthBins-1
+	for ; bin > 0; bin-- {
+		above, load = above+a.weights[bin], load+a.weights[bin]*binLoad[bin]
+		if load-above*binLoad[bin-1] > a.inForce*mean {
 			break
 		}
 	}
-	a.expected[lead] = float64(bin+1) * growthBin
-	if bin == 0 { // mostly loads that did not grow
-		a.expected[lead] = 0
-	}
+	a.expected[lead] = float64(bin) * growthBin
 	return a.expected[lead]
 }
 
-// ahead is the load that is not exceeded within a lead time, with the probability in force.
+// ahead is the load within a lead time that there should be capacity for.
 func (a *analogs) ahead(lead time.Duration) float64 {
 	level, _ := a.state()
 	return math.Expm1(level + a.growth(leadIndex(lead)))

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -9,8 +10,10 @@ import (
 // startTimes is how long the pods of a service take from creation to readiness, waiting for a
 // node included, and therefore how far ahead its replicas are to be planned.
 type startTimes struct {
-	of   decayingHistogram // seconds
-	seen time.Time         // pods that were ready by then have been counted
+	of    decayingHistogram // seconds
+	ready []int64           // pods that have been ready, sorted: they may restart, which is no start
+	spare []int64
+	begun bool
 }
 
 const (
@@ -24,30 +27,49 @@ const (
 	longestStart  = 3600 // seconds
 )
 
-// learn from the pods that have become ready since the last observation.
+// learn from the pods that have become ready for the first time since the last observation.
 func (t *startTimes) learn(now time.Time, pods []loadline.PodObservation) {
+	t.begin(now)
+	known := t.spare[:0]
+	for i := range pods {
+		p := &pods[i]
+		_, before := slices.BinarySearch(t.ready, p.ID)
+		if !before && p.Ready.IsZero() {
+			continue
+		}
+		known = append(known, p.ID)
+		// Pods from before the first observation may have waited for other reasons.
+		if t.begun && !before && !p.Created.IsZero() {
+			t.of.add(min(p.Ready.Sub(p.Created).Seconds(), longestStart), 1, now)
+		}
+	}
+	slices.Sort(known)
+	t.ready, t.spare, t.begun = known, t.ready, true
+}
+
+// begin with the prior.
+func (t *startTimes) begin(now time.Time) {
 	if t.of.weights == nil {
 		t.of = newDecayingHistogram(1, longestStart, startHalfLife)
 		t.of.add(startPrior, startPriorWeight, now)
-		t.seen = now // pods from before may have waited for other reasons
 	}
-	latest := t.seen
-	for i := range pods {
-		if p := &pods[i]; p.Ready.After(t.seen) && !p.Created.IsZero() {
-			t.of.add(p.Ready.Sub(p.Created).Seconds(), 1, now)
-			if p.Ready.After(latest) {
-				latest = p.Ready
-			}
-		}
-	}
-	t.seen = latest
+}
+
+// add a start of a history, in seconds.
+func (t *startTimes) add(at time.Time, seconds float64) {
+	t.begin(at)
+	t.of.add(min(seconds, longestStart), 1, at)
 }
 
 // quantile of the starts. A pod that has been waiting for longer shows that starts take longer now.
 func (t *startTimes) quantile(now time.Time, pods []loadline.PodObservation) time.Duration {
 	start := time.Duration(t.of.quantile(startQuantile) * float64(time.Second))
 	for i := range pods {
-		if p := &pods[i]; p.Phase == loadline.PodPending || p.Phase == loadline.PodStarting {
+		p := &pods[i]
+		if _, restarts := slices.BinarySearch(t.ready, p.ID); restarts {
+			continue
+		}
+		if p.Phase == loadline.PodPending || p.Phase == loadline.PodStarting {
 			start = max(start, min(now.Sub(p.Created), longestStart*time.Second))
 		}
 	}

@@ -21,18 +21,21 @@ const (
 type target struct {
 	requests, visits float64 // per second, that it is for
 	lead             time.Duration
-	capacity         float64 // cores of a replica for visits
-	cores            float64 // for those visits, with the margin
-	byWorkers        int     // replicas that have workers for them
+	factor           float64         // of announced events until then
+	event            *loadline.Event // that it is of; nil = none
+	capacity         float64         // cores of a replica for visits
+	cores            float64         // for those visits, with the margin
+	byWorkers        int             // replicas that have workers for them
 	replicas         int
 }
 
-// plan one service; false if its figures are unknown.
+// plan one service, and append its reason to p.text; false if its figures are unknown.
 func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64, users attainment) (loadline.ServiceProposal, bool) {
 	of, service, seen, in := &p.services[i], &s.App.Services[i], &s.Now().Services[i], s.InFlight[i]
 	t := target{lead: p.leadOf(now, i, seen.Pods)}
+	t.factor, t.event = factorAhead(s.Announced, now, t.lead)
 	var known bool
-	if t.requests, t.visits, known = p.aheadOf(i, front, seen.Rate, t.lead); !known || !of.demand.cpu.known {
+	if t.requests, t.visits, known = p.aheadOf(i, front, seen.Rate, t.lead, t.factor); !known || !of.demand.cpu.known {
 		return loadline.ServiceProposal{}, false
 	}
 	request := sizeOf(in, seen.Pods)
@@ -43,8 +46,11 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	p.count(&t, of, service, request)
 	wanted, held := of.settle(now, p.cfg.downWindow, t.replicas, in.Replicas, measured(seen))
 	wanted, bound := withinReplicas(service.Bounds, wanted)
+	if p.cfg.reserve {
+		p.reserveFor(now, s, i, &t, front, wanted)
+	}
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
-	p.text = append(appendReason(p.text[:0], t, of, front, in.Replicas, wanted), held...)
+	p.text = append(appendReason(p.text, t, of, front, in.Replicas, wanted), held...)
 	p.text = append(p.text, bound...)
 	if users.burning() && limit == limitElsewhere {
 		p.text = append(p.text, "; requests are over the SLO, but neither its CPU nor its workers are short: more replicas would not help"...)
@@ -52,8 +58,8 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	if p.cfg.vertical {
 		calm := wanted <= in.Replicas && !users.burning() && !arriving(seen) // sizes change while there is room
 		p.resize(now, &proposal, of, service, seen, in, front, calm)
+		p.remember(now, &proposal, of, service, seen, in, calm)
 	}
-	proposal.Reason = string(p.text)
 	return proposal, true
 }
 
@@ -61,7 +67,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 func (p *Planner) count(t *target, of *plannedService, service *loadline.Service, request float64) {
 	more := 1 + float64(of.margin)
 	t.capacity = max(request*p.cfg.utilisation-of.demand.cpu.idle, 0.1*request)
-	t.cores = of.demand.cpu.cost * t.visits * more
+	t.cores = of.demand.coresOf(t.visits) * more
 	t.replicas = 1
 	if t.capacity > 0 {
 		t.replicas = max(whole(t.cores/t.capacity), 1)
@@ -108,8 +114,8 @@ func (of *plannedService) settle(now time.Time, window time.Duration, wanted, cu
 // resize adds a new CPU request to the proposal, if one is worth it and the time is calm.
 func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *plannedService, service *loadline.Service,
 	seen *loadline.ServiceObservation, in loadline.Allocation, front float64, calm bool) {
-	ratio, _ := of.demand.visits.of()
-	load := of.demand.cpu.cost * front * ratio
+	visits, _ := of.demand.visitsOf(front)
+	load := of.demand.coresOf(visits)
 	of.size.learn(now, load, in)
 	if !calm {
 		return
@@ -146,7 +152,13 @@ func appendReason(b []byte, t target, of *plannedService, front float64, current
 	b = append(b, "forecast "...)
 	b = append(appendRate(b, t.requests), " req/s in "...)
 	b = append(strconv.AppendInt(b, int64(t.lead.Seconds()), 10), " s (now "...)
-	b = append(appendRate(b, front), "), capacity of "...)
+	b = append(appendRate(b, front), ')')
+	if t.event != nil {
+		b = append(b, ", "...)
+		b = append(strconv.AppendFloat(b, t.factor, 'g', 3, 64), " times the usual by the announced event "...)
+		b = append(b, t.event.Name...)
+	}
+	b = append(b, ", capacity of "...)
 	b = append(strconv.AppendInt(b, int64(current), 10), " replicas "...)
 	switch {
 	case t.byWorkers == t.replicas && t.byWorkers > 1 && t.visits > 0:

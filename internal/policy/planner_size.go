@@ -48,10 +48,7 @@ const (
 
 // learn the demand at this moment, and whether the last resize was applied.
 func (z *sizing) learn(now time.Time, cores float64, in loadline.Allocation) {
-	if z.begun.IsZero() {
-		z.begun, z.demand = now, cores
-	}
-	z.demand += demandGain * (cores - z.demand)
+	z.average(now, cores)
 	switch {
 	case z.asked == 0:
 	case math.Abs(in.Size.CPURequest-z.asked) < 1e-3: // rounded to whole millicores
@@ -59,6 +56,14 @@ func (z *sizing) learn(now time.Time, cores float64, in loadline.Allocation) {
 	case now.Sub(z.changed) >= refusedAfter:
 		z.refused = true
 	}
+}
+
+// average takes the demand at this moment into the usual one.
+func (z *sizing) average(now time.Time, cores float64) {
+	if z.begun.IsZero() {
+		z.begun, z.demand = now, cores
+	}
+	z.demand += demandGain * (cores - z.demand)
 }
 
 // request is the size that pods should have, if it is worth a change from the present one.

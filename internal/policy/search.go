@@ -70,7 +70,7 @@ var (
 	}
 	plannerSearch = []Dimension{
 		{Key: "utilisation", Coarse: []float64{60, 75, 85, 100, 120}, Step: 2.5},
-		{Key: "quantile", Coarse: []float64{0.7, 0.9, 0.99}, Step: 0.01},
+		{Key: "shortfall", Coarse: []float64{0.1, 0.5, 2}, Step: 0.1},
 		{Key: "down-window", Unit: "s", Coarse: []float64{60, 300}, Step: 15},
 	}
 	autothrottleSearch = []Dimension{

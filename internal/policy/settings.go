@@ -85,7 +85,7 @@ func keysOf(options []Option) []string {
 
 func notEmpty(s string) error {
 	if s == "" {
-		return errors.New("must be the path of a model file")
+		return errors.New("must be a path")
 	}
 	return nil
 }

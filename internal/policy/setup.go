@@ -121,12 +121,10 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 	for i := range s.App.Services {
 		of, now := &s.App.Services[i], s.InFlight[i]
 		var want loadline.Setting
-		var why []string
 		limit := now.Size.CPULimit
 		if p.limits == "lifted" {
 			limit = max(of.Bounds.MaxCPU, 0)
 			want.CPULimit = loadline.Some(limit)
-			why = append(why, fmt.Sprintf("the CPU limit is lifted to %.3g cores", limit))
 		}
 		if cores, sized := p.requests[of.Name]; sized {
 			cores = max(cores, of.Bounds.MinCPU, leastRequest)
@@ -136,9 +134,15 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 				}
 			}
 			want.CPURequest = loadline.Some(cores)
-			why = append(why, fmt.Sprintf("the CPU request is sized to %.3g cores by past use", cores))
 		}
 		if change := now.Changes(want); !change.Empty() {
+			var why []string
+			if want.CPULimit.Set {
+				why = append(why, fmt.Sprintf("the CPU limit is lifted to %.3g cores", want.CPULimit.Value))
+			}
+			if want.CPURequest.Set {
+				why = append(why, fmt.Sprintf("the CPU request is sized to %.3g cores by past use", want.CPURequest.Value))
+			}
 			proposal.Services = append(proposal.Services, loadline.ServiceProposal{
 				Service: i, Setting: change, Reason: strings.Join(why, "; "),
 			})

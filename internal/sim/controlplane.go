@@ -169,6 +169,9 @@ func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 		}
 		c.reconcile(sp.Service, now)
 	}
+	if plan.Reserve.Set {
+		c.setReserve(plan.Reserve.Value, now)
+	}
 }
 
 // Wake gives a service with zero desired replicas one, as Knative's activator and KEDA's

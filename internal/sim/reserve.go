@@ -2,16 +2,18 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim/pool"
 )
 
-// reserve is the placeholder pods of Config.Reserve: a Deployment of pods with a negative
-// priority that do nothing. Each requests as much as the largest pod of the application at its
-// start, so that any pod fits in its place. They count in Node.Requested; the scheduler removes
-// them for a pod that has no room otherwise, and they are pending again, for which a node
-// autoscaler adds a node. They use neither CPU nor memory.
+// reserve is the placeholder pods of Config.Reserve, or of the last plan that has a reserve: a
+// Deployment of pods with a negative priority that do nothing. Each requests as much as the largest
+// pod of the application when the first of them is created, so that any pod fits in its place. They
+// count in Node.Requested; the scheduler removes them for a pod that has no room otherwise, and they
+// are pending again, for which a node autoscaler adds a node. They use neither CPU nor memory.
 type reserve struct {
 	each pool.Amount
 	on   []int // by pod: its node; -1 = pending
@@ -22,19 +24,50 @@ func (c *ControlPlane) startReserve() {
 	if c.cfg.Reserve <= 0 {
 		return
 	}
+	c.setReserve(loadline.Room{Cores: c.cfg.Reserve}, 0)
+	for c.reserveOn(-1) > 0 && c.elastic && c.provision(0, true) > 0 {
+		c.placeReserve(0)
+	}
+}
+
+// sizeReserve chooses the size of a placeholder pod, once.
+func (c *ControlPlane) sizeReserve() {
+	if c.reserve.each != (pool.Amount{}) {
+		return
+	}
 	for _, a := range c.alloc {
 		c.reserve.each.Cores = max(c.reserve.each.Cores, a.Size.CPURequest)
 		c.reserve.each.Memory = max(c.reserve.each.Memory, a.Size.MemoryRequest)
 	}
 	if c.reserve.each.Cores <= 0 {
-		c.reserve.each.Cores = c.cfg.Reserve
+		c.reserve.each.Cores = 1
 	}
-	for range int(math.Ceil(c.cfg.Reserve/c.reserve.each.Cores - 1e-9)) {
+}
+
+// setReserve changes the number of placeholder pods to what keeps a room free. Those that are
+// pending go first, then the newest.
+func (c *ControlPlane) setReserve(room loadline.Room, now time.Duration) {
+	if room == (loadline.Room{}) && len(c.reserve.on) == 0 {
+		return
+	}
+	c.sizeReserve()
+	pods := math.Ceil(room.Cores/c.reserve.each.Cores - 1e-9)
+	if each := c.reserve.each.Memory; each > 0 {
+		pods = max(pods, math.Ceil(float64(room.Memory)/float64(each)-1e-9))
+	}
+	for len(c.reserve.on) < int(pods) {
 		c.reserve.on = append(c.reserve.on, -1)
+		c.openBatch(now, true)
 	}
-	for c.placeReserve(0); c.reserveOn(-1) > 0 && c.elastic && c.provision(0, true) > 0; {
-		c.placeReserve(0)
+	for len(c.reserve.on) > int(max(pods, 0)) {
+		last := slices.Index(c.reserve.on, -1)
+		if last < 0 {
+			last = len(c.reserve.on) - 1
+			c.unbindReserve(last, now)
+		}
+		c.reserve.on = slices.Delete(c.reserve.on, last, last+1)
 	}
+	c.placeReserve(now)
 }
 
 // placeReserve binds pending placeholder pods to the emptiest nodes with room; those of nodes
@@ -98,9 +131,14 @@ func (c *ControlPlane) claimReserve(i, node int, now time.Duration) {
 
 // releaseReserve makes a bound placeholder pod pending again.
 func (c *ControlPlane) releaseReserve(i int, now time.Duration) {
+	c.unbindReserve(i, now)
+	c.openBatch(now, true)
+}
+
+// unbindReserve gives the room of a bound placeholder pod back.
+func (c *ControlPlane) unbindReserve(i int, now time.Duration) {
 	n := &c.nodes[c.reserve.on[i]]
 	c.reserve.on[i] = -1
-	c.openBatch(now, true)
 	n.Requested.Cores -= c.reserve.each.Cores
 	n.Requested.Memory -= c.reserve.each.Memory
 	n.pods--

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // TestPlaceholdersGiveWay: two nodes of 4 and 2 cores, pods of 1 core, 3 cores of placeholders.
@@ -38,6 +39,44 @@ func TestPlaceholdersGiveWay(t *testing.T) {
 	cp.Run(45 * time.Second)
 	if pending, _ := cp.ReservePending(); pending != 3 || cp.Nodes()[1].Requested.Cores != 2 {
 		t.Errorf("%d placeholders pending, %v cores requested on the node that is left", pending, cp.Nodes()[1].Requested.Cores)
+	}
+}
+
+// TestTheReserveMoves: an elastic pool of 2-core nodes, pods of 1 core. A reserve brings nodes, holds
+// them against consolidation, gives way at once, and ends with its nodes.
+func TestTheReserveMoves(t *testing.T) {
+	app := oneService(2)
+	app.Nodes = nil
+	cp, _, _ := plane(t, app, elastic(pool.Pool{Types: []pool.Type{plain(2, 3.6)}}))
+	reserve := func(cores float64, memory int64, at time.Duration) {
+		cp.Apply(loadline.Plan{Reserve: loadline.Some(loadline.Room{Cores: cores, Memory: memory})}, at)
+	}
+	runUntil(cp, 10*time.Second)
+	reserve(2.5, 4<<30, 10*time.Second) // three pods by cores, four by memory
+	if pending, _ := cp.ReservePending(); pending != 4 || up(cp) != 1 {
+		t.Fatalf("%d placeholders pending on %d nodes, want 4 and 1", pending, up(cp))
+	}
+	runUntil(cp, 60*time.Second)
+	if pending, _ := cp.ReservePending(); pending != 0 || up(cp) != 3 {
+		t.Fatalf("%d placeholders pending on %d nodes 50 s later, want 0 and 3", pending, up(cp))
+	}
+	runUntil(cp, 20*time.Minute)
+	if up(cp) != 3 {
+		t.Fatalf("%d nodes after 20 minutes: wanted placeholders hold theirs", up(cp))
+	}
+	cp.Apply(replicas(5), 20*time.Minute)
+	if got := phases(cp); got[loadline.PodPending] != 0 {
+		t.Errorf("%v: placeholders must give way at once", got)
+	}
+	runUntil(cp, 22*time.Minute)
+	if pending, _ := cp.ReservePending(); pending != 0 || up(cp) != 5 {
+		t.Errorf("%d placeholders pending on %d nodes, want those of new nodes beside 5 pods", pending, up(cp))
+	}
+	cp.Apply(replicas(2), 22*time.Minute)
+	reserve(0, 0, 22*time.Minute)
+	runUntil(cp, 60*time.Minute)
+	if up(cp) != 1 {
+		t.Errorf("%d nodes without a reserve, want 1", up(cp))
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
@@ -27,6 +29,12 @@ type Spec struct {
 	Policy   string // name:key=value,...
 	// Decider, if set, is the policy, and Policy only its name. It is used for this run only.
 	Decider loadline.Policy
+	// Announced are events that the policy is given in advance, in simulated time (sim.Time). They do
+	// not change the load.
+	Announced []loadline.Event
+	// Past is a history that the policy learns from before the run; nil = none. Only a HistoryLearner
+	// can have one.
+	Past *history.History
 	// Guard is the fallback rule, name:key=value,..., and puts the guards of production around
 	// the policy. Empty: only the bounds are enforced.
 	Guard string
@@ -110,6 +118,11 @@ type oracle interface {
 	SetFuture(start time.Time, duration time.Duration, rate policy.Rate, changes []policy.DemandChange)
 }
 
+// HistoryLearner is a policy that can start with what a history of the application shows.
+type HistoryLearner interface {
+	LearnHistory(app *loadline.App, h *history.History) error
+}
+
 // partial is a policy that was trained with a split of the SLO, and uses no other.
 type partial interface{ Partial() []loadline.SLO }
 
@@ -148,6 +161,12 @@ func (s Spec) Validate() error {
 	if s.Engine == "fluid" {
 		if err := fluid.Check(s.perturbed().App); err != nil {
 			faults = append(faults, err)
+		}
+	}
+	for i, e := range s.Announced {
+		if !e.Start.Before(e.End) || !(e.Factor > 0) || math.IsInf(e.Factor, 1) || i > 0 && e.Start.Before(s.Announced[i-1].Start) {
+			add("announced event %d, %v to %v, factor %v: must begin before it ends and not before the one before it, with a factor above 0",
+				i+1, sim.Since(e.Start), sim.Since(e.End), e.Factor)
 		}
 	}
 	if s.Perturb.MetricsLate < 0 {
@@ -288,6 +307,15 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if p, ok := policy.(oracle); ok {
 		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
 	}
+	if s.Past != nil {
+		p, ok := policy.(HistoryLearner)
+		if !ok {
+			return nil, fmt.Errorf("policy %s cannot start with a history", s.Policy)
+		}
+		if err := p.LearnHistory(s.model(), s.Past); err != nil {
+			return nil, err
+		}
+	}
 	deployed := policy.Needs()
 	guarded, err := s.guarded(policy)
 	if err != nil {
@@ -323,9 +351,13 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	})
 	run := &loop.Loop{
 		App: model, Policy: policy, Cluster: cluster, Clock: cluster,
-		Decided: s.Hooks.Decided,
-		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
-		CPUTime: s.Hooks.CPUTime,
+		Reserves: true,
+		Decided:  s.Hooks.Decided,
+		Record:   func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
+		CPUTime:  s.Hooks.CPUTime,
+	}
+	if len(s.Announced) > 0 {
+		run.Announced = func() []loadline.Event { return s.Announced }
 	}
 	if s.Partial != nil {
 		run.Splitter = loop.FixedSplit(s.Partial)

@@ -49,6 +49,35 @@ func smallSpec() Spec {
 	}
 }
 
+// TestAnAnnouncedEventIsScaledForBeforeItBegins: the load doubles at half time.
+func TestAnAnnouncedEventIsScaledForBeforeItBegins(t *testing.T) {
+	ready := func(announced ...loadline.Event) float64 {
+		t.Helper()
+		spec := smallSpec()
+		spec.Policy, spec.Load, spec.Duration, spec.Announced = "planner:vertical=off,forecast=on", steady{60, 1800}, 30*time.Minute, announced
+		out, err := Run(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range out.Timeline.At {
+			if at >= 15*time.Minute-10*time.Second {
+				return out.Timeline.Ready[0][i]
+			}
+		}
+		return 0
+	}
+	half := sim.Time(15 * time.Minute)
+	without, with := ready(), ready(loadline.Event{Name: "sale", Start: half, End: half.Add(15 * time.Minute), Factor: 2})
+	if with < without+2 {
+		t.Errorf("%v pods ready before an announced event, %v without it", with, without)
+	}
+	spec := smallSpec()
+	spec.Announced = []loadline.Event{{Start: half, End: half, Factor: 2}, {Start: sim.Time(0), End: half, Factor: -1}}
+	if err := spec.Validate(); err == nil || strings.Count(err.Error(), "announced event") != 2 {
+		t.Errorf("%v: want both events named", err)
+	}
+}
+
 func TestEveryEngineRunsUnderTheLoop(t *testing.T) {
 	for _, engine := range Engines() {
 		t.Run(engine, func(t *testing.T) {
