@@ -71,6 +71,10 @@ type Loop struct {
 	// than the pass. The argument is valid during the call only.
 	Record func(*loadline.Decision)
 
+	// Announced are the announced changes of the load, by start; nil = there are none. The
+	// policy sees those that are not over.
+	Announced func() []loadline.Event
+
 	// CPUTime is the processor time used so far, to measure each decision by.
 	CPUTime func() time.Duration
 
@@ -84,6 +88,7 @@ type Loop struct {
 	landed    flight                   // the last one that was applied
 	spare     [][]loadline.ServicePlan // memory of plans that are recorded
 	proposed  []bool                   // services that the proposal contains
+	events    []loadline.Event         // that are announced and not over
 }
 
 // Pass is one pass of the loop. It is valid until the next one begins.
@@ -206,8 +211,23 @@ func (l *Loop) observe(ctx context.Context, p *Pass) error {
 		Window:     l.window[max(0, len(l.window)-keep):],
 		Allocation: l.allocated,
 		InFlight:   l.expected(),
+		Announced:  l.announced(p.Decision.At),
 	}
 	return nil
+}
+
+// announced are the events that are not over.
+func (l *Loop) announced(now time.Time) []loadline.Event {
+	if l.Announced == nil {
+		return nil
+	}
+	l.events = l.events[:0]
+	for _, e := range l.Announced() {
+		if now.Before(e.End) {
+			l.events = append(l.events, e)
+		}
+	}
+	return l.events
 }
 
 // hold records a pass in which nothing could be decided.
