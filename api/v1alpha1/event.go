@@ -20,7 +20,7 @@ const EventsAnnotation = "loadline.dev/events"
 
 // Event is an announced change of the load.
 //
-// +kubebuilder:validation:XValidation:rule="self.start < self.end",messageExpression="'end (' + string(self.end) + ') must be after start (' + string(self.start) + ')'"
+// +kubebuilder:validation:XValidation:rule="self.start < self.end",message="end must be after start"
 type Event struct {
 	// Name of the event, such as sale.
 	// +required

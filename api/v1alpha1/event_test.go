@@ -35,7 +35,7 @@ func TestAnnounced(t *testing.T) {
 			spec: []v1alpha1.Event{event("sale", time.Hour, 2*time.Hour, 2)}, want: "sale*2"},
 		{name: "the good part of a bad annotation", want: "sale*2",
 			annotation: "sale=2026-03-01T13:00:00Z/2026-03-01T14:00:00Z*2,film=tomorrow/2026-03-01T14:00:00Z*2",
-			fault: `annotation loadline.dev/events: "film=tomorrow/2026-03-01T14:00:00Z*2": "tomorrow" is no time: write NAME=`},
+			fault:      `annotation loadline.dev/events: "film=tomorrow/2026-03-01T14:00:00Z*2": "tomorrow" is no time: write NAME=`},
 		{name: "no end", annotation: "sale=2026-03-01T13:00:00Z*2", fault: "a part is missing"},
 		{name: "no name", annotation: "=2026-03-01T13:00:00Z/2026-03-01T14:00:00Z*2", fault: "a part is missing"},
 		{name: "an end before the start", annotation: "sale=2026-03-01T14:00:00Z/2026-03-01T13:00:00Z*2",
