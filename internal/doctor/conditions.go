@@ -81,8 +81,8 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonMetricsAbsent: {Warning, "have the services scraped that the message names, or correct their names"},
 	v1alpha1.ReasonMetricsPartial: {Warning, "check the targets of kubelets and pods in Prometheus (up == 0): every ready pod should be " +
 		"scraped"},
-	v1alpha1.ReasonMetricsLate:      {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
-	v1alpha1.ReasonNoDecision:       {Fault, "check the controller's log"},
+	v1alpha1.ReasonMetricsLate: {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
+	v1alpha1.ReasonNoDecision:  {Fault, "check the controller's log"},
 	// Announced
 	v1alpha1.ReasonEventsNotUnderstood: {Warning, "kubectl -n NS annotate loadline NAME --overwrite loadline.dev/events=..., as the " +
 		"message says"},
