@@ -247,7 +247,7 @@ type ReserveStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Pods int32 `json:"pods,omitempty"`
 
-	// The size of each, that of the largest pod of these LoadLines.
+	// The size of each, that of the largest pod of these LoadLines, rounded up.
 	// +optional
 	PodSize *Amount `json:"podSize,omitempty"`
 

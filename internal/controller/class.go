@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -63,7 +62,7 @@ func (c *Controller) ofClasses(context.Context, client.Object) []reconcile.Reque
 	defer c.mu.Unlock()
 	var wake []reconcile.Request
 	for name := range c.runs {
-		wake = append(wake, reconcile.Request{NamespacedName: types.NamespacedName(name)})
+		wake = append(wake, reconcile.Request{NamespacedName: name})
 	}
 	return wake
 }

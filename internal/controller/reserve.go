@@ -99,7 +99,6 @@ func (r *reserves) update(ctx context.Context, class *v1alpha1.LoadLineClass) er
 type demands struct {
 	loadLines int
 	wishes    []reserve.Wish // of those that act
-	largest   loadline.Room  // of their pods
 	shown     []v1alpha1.ApplicationReserve
 }
 
@@ -144,7 +143,7 @@ func (d *demands) add(l *v1alpha1.LoadLine) {
 		wish.Requested.Cores += pod.Cores * float64(*a.Replicas)
 		wish.Requested.Memory += pod.Memory * int64(*a.Replicas)
 		if l.Status.Reserve != nil {
-			d.largest = loadline.Room{Cores: max(d.largest.Cores, pod.Cores), Memory: max(d.largest.Memory, pod.Memory)}
+			wish.LargestPod = loadline.Room{Cores: max(wish.LargestPod.Cores, pod.Cores), Memory: max(wish.LargestPod.Memory, pod.Memory)}
 		}
 	}
 	d.wishes = append(d.wishes, wish)
@@ -170,16 +169,16 @@ func (r *reserves) size(now time.Time, class *v1alpha1.LoadLineClass, d demands)
 		s = &reserve.Shared{}
 		r.shared[class.Name] = s
 		if was := class.Status.Reserve; was != nil && was.By != "" { // by the process before this one
-			s.Resume(now, resource.RoomOf(was.Wanted))
+			s.Resume(now, resource.RoomOf(was.Wanted), resource.RoomOf(was.PodSize))
 		}
 	}
-	wanted := s.Size(now, leadOf(class), d.wishes)
+	wanted, pod := s.Size(now, leadOf(class), d.wishes)
 	if most := class.Spec.Reserve.Max; most != nil {
 		limit := resource.Room(*most)
 		wanted = loadline.Room{Cores: min(wanted.Cores, limit.Cores), Memory: min(wanted.Memory, limit.Memory)}
-		return reserve.InPods(wanted, d.largest, limit), wanted
+		return reserve.InPods(wanted, pod, limit), wanted
 	}
-	return reserve.InPods(wanted, d.largest, loadline.Room{Cores: 1e9, Memory: 1 << 62}), wanted
+	return reserve.InPods(wanted, pod, loadline.Room{Cores: 1e9, Memory: 1 << 62}), wanted
 }
 
 // defaultLead is until a node is ready and its pods are, without node pools.

@@ -23,7 +23,7 @@ func near(t *testing.T, what string, got, want float64) {
 
 func TestWithoutARecordApplicationsAreIndependent(t *testing.T) {
 	var s Shared
-	got := s.Size(start, time.Minute, []Wish{{Name: "a", Wanted: cores(3)}, {Name: "b", Wanted: cores(4)}})
+	got, _ := s.Size(start, time.Minute, []Wish{{Name: "a", Wanted: cores(3)}, {Name: "b", Wanted: cores(4)}})
 	near(t, "the reserve", got.Cores, 5)
 	near(t, "its memory", float64(got.Memory), 5*(1<<30))
 }
@@ -35,7 +35,7 @@ func (s *Shared) record(minutes int, wishes []Wish, load func(minute int) []floa
 			wishes[i].Requested = cores(l)
 		}
 		end = start.Add(time.Duration(m) * time.Minute)
-		last = s.Size(end, time.Minute, wishes)
+		last, _ = s.Size(end, time.Minute, wishes)
 	}
 	return end, last
 }
@@ -109,7 +109,8 @@ func TestBounds(t *testing.T) {
 func TestUpAtOnceAndDownAfterAWhile(t *testing.T) {
 	var s Shared
 	at := func(after time.Duration, wish float64) float64 {
-		return s.Size(start.Add(after), time.Minute, []Wish{{Name: "a", Wanted: cores(wish)}}).Cores
+		room, _ := s.Size(start.Add(after), time.Minute, []Wish{{Name: "a", Wanted: cores(wish)}})
+		return room.Cores
 	}
 	near(t, "at first", at(0, 2), 2)
 	near(t, "more", at(10*time.Second, 5), 5)
@@ -120,17 +121,30 @@ func TestUpAtOnceAndDownAfterAWhile(t *testing.T) {
 
 func TestAnotherProcessGoesOnWithWhatIsHeld(t *testing.T) {
 	var s Shared
-	s.Resume(start, cores(7))
-	near(t, "after the start", s.Size(start.Add(time.Second), time.Minute, nil).Cores, 7)
-	near(t, "later", s.Size(start.Add(11*time.Minute), time.Minute, nil).Cores, 0)
+	s.Resume(start, cores(7), cores(2))
+	room, pod := s.Size(start.Add(time.Second), time.Minute, nil)
+	near(t, "after the start", room.Cores, 7)
+	near(t, "a pod after the start", pod.Cores, 2)
+	room, pod = s.Size(start.Add(11*time.Minute), time.Minute, nil)
+	near(t, "later", room.Cores, 0)
+	near(t, "a pod later", pod.Cores, 0)
 }
 
 func TestAGapBeginsTheRecordAnew(t *testing.T) {
 	var s Shared
 	wishes := []Wish{{Name: "a", Wanted: cores(2)}, {Name: "b", Wanted: cores(2)}}
 	end, _ := s.record(120, wishes, func(m int) []float64 { return []float64{float64(m), float64(m)} })
-	got := s.Size(end.Add(time.Hour), time.Minute, wishes)
+	got, _ := s.Size(end.Add(time.Hour), time.Minute, wishes)
 	near(t, "the reserve", got.Cores, 2*math.Sqrt2)
+}
+
+// Pods of the reserve are replaced if their size changes, so it changes rarely.
+func TestTheSizeOfPodsIsCoarse(t *testing.T) {
+	for _, row := range []struct{ pod, want float64 }{{1, 1}, {1.01, 1.25}, {1.9, 2}, {0.1, 0.109375}, {0.3, 0.3125}, {3.2, 3.5}, {0, 0}} {
+		var s Shared
+		_, pod := s.Size(start, time.Minute, []Wish{{Name: "a", LargestPod: loadline.Room{Cores: row.pod}}, {Name: "b"}})
+		near(t, "a pod", pod.Cores, row.want)
+	}
 }
 
 func TestInPods(t *testing.T) {

@@ -9,9 +9,10 @@ import (
 
 // Wish is what one application wants kept free, and what its pods request now.
 type Wish struct {
-	Name      string // unique
-	Wanted    loadline.Room
-	Requested loadline.Room
+	Name       string // unique
+	Wanted     loadline.Room
+	Requested  loadline.Room
+	LargestPod loadline.Room // of those that may come
 }
 
 const (
@@ -36,33 +37,45 @@ type Shared struct {
 }
 
 type wanted struct {
-	at   time.Time
-	room loadline.Room
+	at        time.Time
+	room, pod loadline.Room
 }
 
-// Size returns the room to keep free for all applications together. It rises at once,
-// and falls to the highest of the last ten minutes. Lead is the time until a new node
-// is ready.
-func (s *Shared) Size(now time.Time, lead time.Duration, wishes []Wish) loadline.Room {
+// Size returns the room to keep free for all applications together, and the size of the
+// largest pod that it is for, rounded up by at most a quarter, so that small changes of
+// size do not replace the pods of the reserve. Both rise at once, and fall to the highest
+// of the last ten minutes. Lead is the time until a new node is ready.
+func (s *Shared) Size(now time.Time, lead time.Duration, wishes []Wish) (room, pod loadline.Room) {
 	s.note(now, wishes)
-	room := s.combine(lead, wishes)
-	s.Resume(now, room)
-	for _, w := range s.recent {
-		room = larger(room, w.room)
+	for _, w := range wishes {
+		pod = larger(pod, loadline.Room{Cores: coarse(w.LargestPod.Cores), Memory: int64(coarse(float64(w.LargestPod.Memory)))})
 	}
-	return room
+	s.Resume(now, s.combine(lead, wishes), pod)
+	for _, w := range s.recent {
+		room, pod = larger(room, w.room), larger(pod, w.pod)
+	}
+	return room, pod
 }
 
-// Resume makes room that is held count as wanted at an instant: a process that starts
-// does not give up at once what the one before it has held.
-func (s *Shared) Resume(now time.Time, held loadline.Room) {
+// coarse rounds up to one of four steps from a power of two to the next.
+func coarse(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	step := math.Exp2(math.Floor(math.Log2(v))) / 4
+	return math.Ceil(v/step-1e-9) * step
+}
+
+// Resume makes room that is held in pods of some size count as wanted at an instant: a
+// process that starts does not give up at once what the one before it has held.
+func (s *Shared) Resume(now time.Time, held, pod loadline.Room) {
 	kept := s.recent[:0]
 	for _, w := range s.recent {
 		if now.Sub(w.at) < holdFor {
 			kept = append(kept, w)
 		}
 	}
-	s.recent = append(kept, wanted{now, held})
+	s.recent = append(kept, wanted{now, held, pod})
 }
 
 func larger(a, b loadline.Room) loadline.Room {
