@@ -158,7 +158,7 @@ func TestAnnouncedEventsReachThePolicyAndTheStatus(t *testing.T) {
 		}
 		check := func(after time.Duration, reason, event string, running bool) {
 			t.Helper()
-			time.Sleep(began.Add(after).Sub(time.Now()))
+			time.Sleep(time.Until(began.Add(after)))
 			synctest.Wait()
 			status := stored(t, c.Client, s.l).Status
 			got := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAnnounced)
