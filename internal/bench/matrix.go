@@ -86,6 +86,9 @@ type Policy struct {
 	// Start is what it has given each service before a workload begins, by the workload's name; none
 	// = what the application declares.
 	Start map[string][]loadline.Allocation
+	// Clock is the time of day at which a workload begins, by its name, for floors of the policy and
+	// of its fallback rule; none = midnight.
+	Clock map[string]time.Duration
 }
 
 // deployed is a run of the policy as it is deployed.
@@ -98,7 +101,9 @@ func (p Policy) deployed(s simulate.Spec) simulate.Spec {
 		}
 		s.App = &app
 	}
-	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
+	clock := p.Clock[s.Workload]
+	s.Policy, s.Guard = policy.BeginAt(s.Policy, clock), policy.BeginAt(p.Guard, clock)
+	s.GuardSettings, s.Interval, s.Axes = p.GuardSettings, p.Interval, p.Axes
 	return s
 }
 

@@ -18,20 +18,6 @@ const interval = 15 * time.Second
 // TodayLabel is the deployment that the user runs.
 const TodayLabel = "today"
 
-// defaultToday stands in for an autoscaler that is not known.
-const defaultToday = "hpa"
-
-// today is the autoscaler that the user runs, and whether it is known.
-func (j EvaluationSettings) today(f *Folder) (spec string, known bool) {
-	switch {
-	case j.Today != "":
-		return policy.Canonical(j.Today), true
-	case f.Subject.Today != "":
-		return policy.Canonical(f.Subject.Today), true
-	}
-	return defaultToday, false
-}
-
 // DefaultBaselines are what candidates are compared with besides today's autoscaler: HPA with its
 // defaults, and the best settings of HPA on the axes. What the axes do not allow to change stays
 // as it is.
@@ -84,6 +70,29 @@ func startAt(deployments []bench.Policy, whole []Entry, on []Stretch) []bench.Po
 		all[i].Start = map[string][]loadline.Allocation{}
 		for _, s := range on {
 			all[i].Start[s.Name] = e.runs[0].Applied.At(s.From)
+		}
+	}
+	return all
+}
+
+// keepsHours reports whether a deployment has floors by the time of day that are today's. Those of a
+// calibration are on the clock of the runs, which begins at midnight.
+func (p *proof) keepsHours(d bench.Policy) bool {
+	today, _ := p.today(p.folder)
+	return strings.Contains(today, "floor=") && d.Spec == today
+}
+
+// onTheClock gives today's deployment, and candidates that have it as fallback rule, the time of day
+// at which each stretch begins.
+func (p *proof) onTheClock(c comparison) []bench.Policy {
+	all := slices.Clone(c.policies)
+	for i := range all {
+		if d := &all[i]; p.keepsHours(*d) || p.keepsHours(bench.Policy{Spec: d.Guard}) {
+			d.Clock = map[string]time.Duration{}
+			for _, s := range c.on {
+				at := c.from.Add(s.From).UTC()
+				d.Clock[s.Name] = at.Sub(at.Truncate(24 * time.Hour))
+			}
 		}
 	}
 	return all

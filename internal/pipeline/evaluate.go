@@ -24,6 +24,7 @@ type EvaluationSettings struct {
 	Candidate string        // to judge instead of the chosen one; "" = choose
 	Seeds     int           // runs of each deployment on each stretch at the first look; 0 = 3
 	Today     string        // the autoscaler that the user runs; "" = the subject's, or HPA at its defaults
+	Objects   Objects       // that Today was read from; none = it is given, or the subject's
 	Baselines []string      // in the notation of bench; none = DefaultBaselines
 	Axes      []string      // that all deployments may change; none = Horizontal
 	MaxChurn  float64       // how many times as often as today's a promoted deployment may change something; 0 = 2
@@ -136,10 +137,7 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	if f.Subject.AssumedObjective {
 		e.Assumptions = append(e.Assumptions, "The objective is assumed, not yours: set it with loadline train --objective.")
 	}
-	if spec, known := j.today(f); !known {
-		e.Assumptions = append(e.Assumptions, fmt.Sprintf("What you run today is not in the history: %s stands in; set it with --today.",
-			RuleName(spec)))
-	}
+	e.Assumptions = append(e.Assumptions, j.todayAssumed(f)...)
 	e.Assumptions = append(e.Assumptions, j.nodesAssumed(&f.Subject.Knowledge))
 	if text := f.Subject.Knowledge.twinAssumed(); text != "" {
 		e.Assumptions = append(e.Assumptions, text)
@@ -215,7 +213,7 @@ type comparison struct {
 
 func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 	m := bench.Matrix{
-		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
+		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: p.onTheClock(c), Engine: c.engine,
 		Neighbours: append([]float64{}, c.levels...), Margin: reserve,
 	}
 	// Not today's: a limit in its terms would rise with each rule that is adopted.
@@ -280,6 +278,9 @@ func (p *proof) summed(c comparison, rows []bench.Row) ([]Entry, error) {
 					return nil, err
 				}
 			}
+		}
+		if p.keepsHours(d) {
+			e.Policy = d.Spec // without the clock of a stretch
 		}
 		e.weigh(of)
 		all = append(all, e)

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ const FloorFromPast = "past"
 // Floor is the least replicas of one service between two instants of a day.
 type Floor struct {
 	From, To time.Duration // since midnight, whole minutes
-	Service  string
+	Service  string        // "" = all
 	Replicas int
 }
 
@@ -64,12 +65,45 @@ func FloorSetting(floors []Floor) string {
 	var parts []string
 	clock := func(t time.Duration) string { return fmt.Sprintf("%02d:%02d", int(t.Hours()), int(t.Minutes())%60) }
 	for _, f := range floors {
-		parts = append(parts, fmt.Sprintf("%s-%s:%s:%d", clock(f.From), clock(f.To), f.Service, f.Replicas))
+		of := f.Service
+		if of != "" {
+			of += ":"
+		}
+		parts = append(parts, fmt.Sprintf("%s-%s:%s%d", clock(f.From), clock(f.To), of, f.Replicas))
 	}
 	if parts == nil {
 		return "off"
 	}
 	return strings.Join(parts, "+")
+}
+
+// floorsIn a policy, also within by-service.
+var floorsIn = regexp.MustCompile(`\bfloor=[0-9][^,;)]*`)
+
+// BeginAt is a policy for a run whose simulated clock begins at midnight, and which stands for one
+// that begins at a time of day: floors come so much earlier.
+func BeginAt(spec string, clock time.Duration) string {
+	return floorsIn.ReplaceAllStringFunc(spec, func(setting string) string {
+		const day = 24 * time.Hour
+		var shifted []Floor
+		whole := ""
+		for _, part := range strings.Split(strings.TrimPrefix(setting, "floor="), "+") {
+			f, err := parseFloor(part)
+			if err != nil {
+				return setting // New says what is wrong with it
+			}
+			if f.to-f.from >= day {
+				whole += "+" + part // all day
+				continue
+			}
+			at := func(t time.Duration) time.Duration { return ((t-clock)%day + day).Round(time.Minute) % day }
+			if from, to := at(f.from), at(f.to); from != to {
+				shifted = append(shifted, Floor{from, to, f.service, f.replicas})
+			}
+		}
+		all := strings.TrimPrefix(FloorSetting(shifted), "off") + whole
+		return "floor=" + strings.TrimPrefix(all, "+")
+	})
 }
 
 func parseFloor(s string) (floor, error) {
