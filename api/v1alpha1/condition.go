@@ -1,8 +1,8 @@
 package v1alpha1
 
-// Types of conditions. All of them except Fleet exist once the controller has
-// processed the resource. Ready, Active and Fleet are good when true, the others
-// when false.
+// Types of conditions of a LoadLine. All of them except Fleet and Announced exist once
+// the controller has processed the resource. Ready, Active, Fleet and Announced are good
+// when true, the others when false.
 const (
 	// Ready: the resource is valid, everything that it references exists, and
 	// decisions are being made.
@@ -20,7 +20,13 @@ const (
 	// Fleet: experience of the students reaches their teacher, and its weights reach
 	// them. It exists only while the policy is a teacher with students.
 	ConditionFleet = "Fleet"
+	// Announced: an announced event is running or to come. It exists only while there is
+	// one, or the annotation is not understood.
+	ConditionAnnounced = "Announced"
 )
+
+// ConditionReserveHeld is the condition of a LoadLineClass: what is wanted is kept free.
+const ConditionReserveHeld = "ReserveHeld"
 
 // Reasons of Ready.
 const (
@@ -32,6 +38,8 @@ const (
 	ReasonSecretNotFound        = "SecretNotFound"        // a Secret or ConfigMap, or a key of it, is missing
 	ReasonForbidden             = "Forbidden"             // the controller lacks a permission
 	ReasonPrometheusUnreachable = "PrometheusUnreachable" // it cannot be reached, or denies access
+	ReasonClassNotFound         = "ClassNotFound"         // spec.className names no LoadLineClass
+	ReasonNoPrometheus          = "NoPrometheus"          // neither the resource nor its class has one
 	ReasonNoPresetFits          = "NoPresetFits"          // it has no metrics of the application
 	ReasonBrownoutNotRestored   = "BrownoutNotRestored"   // a workload in status.brownedOut cannot be scaled up; retried with back-off
 )
@@ -99,4 +107,20 @@ const (
 	ReasonWeightsRefused = "WeightsRefused" // published weights do not match; students keep deciding
 	ReasonTeacherTrouble = "TeacherTrouble" // the teacher in this process fails; students keep deciding
 	ReasonNoFleet        = "NoFleet"        // several controllers without shared servers: the rule is in control
+)
+
+// Reasons of Announced.
+const (
+	ReasonEventRunning        = "EventRunning"        // true
+	ReasonEventAhead          = "EventAhead"          // true
+	ReasonEventsNotUnderstood = "EventsNotUnderstood" // the annotation is not; the message says what of it
+)
+
+// Reasons of ReserveHeld, also Forbidden and Failed.
+const (
+	ReasonHeld                 = "Held"                 // true
+	ReasonReserveOff           = "ReserveOff"           // the policy is Off: the status shows what would be held
+	ReasonReservePending       = "ReservePending"       // pods of the reserve wait for a place
+	ReasonNoCapacityBuffers    = "NoCapacityBuffers"    // the cluster does not have this API
+	ReasonPriorityClassInvalid = "PriorityClassInvalid" // there is none, or it would displace other pods
 )

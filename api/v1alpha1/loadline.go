@@ -70,9 +70,18 @@ type LoadLineSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []Objective `json:"objectives"`
 
-	// The source of the application's metrics.
-	// +required
-	Prometheus PrometheusSource `json:"prometheus"`
+	// The LoadLineClass, which has what the applications of a cluster share. Left out,
+	// it is the class with the annotation loadline.dev/is-default-class, if there is
+	// one.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClassName string `json:"className,omitempty"`
+
+	// The source of the application's metrics. Without a url it is the Prometheus of
+	// the class.
+	// +optional
+	Prometheus PrometheusSource `json:"prometheus,omitzero"`
 
 	// The time between two decisions, from 1s to 10m. A policy with a longer period
 	// is called at that period.
@@ -87,9 +96,11 @@ type LoadLineSpec struct {
 	// +kubebuilder:default=Recommend
 	Mode Mode `json:"mode,omitempty"`
 
-	// The policy: a trained model or a baseline.
-	// +required
-	Policy Policy `json:"policy"`
+	// The policy: a trained model or a baseline. Left out, it is {baseline: planner},
+	// which is stored when the resource is created.
+	// +optional
+	// +kubebuilder:default={baseline: "planner"}
+	Policy Policy `json:"policy,omitzero"`
 
 	// The rule that takes over when the policy cannot be used: a baseline by name,
 	// with settings if any, such as "hpa:target=60".
@@ -115,6 +126,15 @@ type LoadLineSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=200
 	Services []Service `json:"services"`
+
+	// Announced changes of the load, such as a sale. Policies that forecast take them
+	// into account, so that there is capacity before an event begins. The annotation
+	// loadline.dev/events has the same effect.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Events []Event `json:"events,omitempty"`
 
 	// How long a manual change of a service's replicas or sizes, by a person or
 	// another tool, is respected, from 0s (corrected at the next decision) to 168h.

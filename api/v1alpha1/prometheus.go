@@ -1,19 +1,54 @@
 package v1alpha1
 
-// PrometheusSource is a server with the Prometheus API: Prometheus itself,
-// Thanos, Mimir, VictoriaMetrics.
+// PrometheusServer is a server with the Prometheus API (Prometheus itself, Thanos,
+// Mimir, VictoriaMetrics), and how to connect to it.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.queries))",message="preset and queries are both given: keep one; your own queries may extend a preset with \"with: [NAME]\""
 // +kubebuilder:validation:XValidation:rule="!(has(self.bearerToken) && has(self.basicAuth))",message="bearerToken and basicAuth are both given: keep the one that the server asks for"
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.url.startsWith('https://')",message="tls has no effect on an http:// url: write https:// or leave tls out"
-type PrometheusSource struct {
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !has(self.url) || self.url.startsWith('https://')",message="tls has no effect on an http:// url: write https:// or leave tls out"
+type PrometheusServer struct {
 	// The address of the server, such as http://prometheus.monitoring:9090. It must
 	// not contain names or passwords: use bearerToken or basicAuth.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && (self.startsWith('http://') || self.startsWith('https://'))",message="must be an address such as http://prometheus.monitoring:9090"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="contains a name or password, readable by everyone who can read this resource: use basicAuth"
-	URL string `json:"url"`
+	URL string `json:"url,omitempty"`
+
+	// The timeout of a query.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('2m')",message="must be from 1s to 2m"
+	Timeout Duration `json:"timeout,omitzero"`
+
+	// A bearer token: a key of a Secret in this namespace.
+	// +optional
+	BearerToken *SecretKey `json:"bearerToken,omitempty"`
+
+	// Basic authentication: a Secret in this namespace with the keys username and
+	// password, such as one of the type kubernetes.io/basic-auth.
+	// +optional
+	BasicAuth *SecretName `json:"basicAuth,omitempty"`
+
+	// TLS settings, in addition to the system's certificate authorities.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+
+	// Headers sent with every query, such as the tenant's.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Headers []Header `json:"headers,omitempty"`
+}
+
+// PrometheusSource is the source of an application's metrics: a server, and what is
+// asked of it.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.queries))",message="preset and queries are both given: keep one; your own queries may extend a preset with \"with: [NAME]\""
+// +kubebuilder:validation:XValidation:rule="has(self.url) || !(has(self.bearerToken) || has(self.basicAuth) || has(self.tls) || has(self.headers))",message="without url the server of the class is used, with its credentials: give url, or leave bearerToken, basicAuth, tls and headers out"
+type PrometheusSource struct {
+	// The server. Without url it is that of the class.
+	PrometheusServer `json:",inline"`
 
 	// The namespace whose metrics are read. Left out, it is that of this resource.
 	// +optional
@@ -43,32 +78,6 @@ type PrometheusSource struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('10m')",message="must be from 1s to 10m"
 	ScrapeInterval *Duration `json:"scrapeInterval,omitempty"`
-
-	// The timeout of a query.
-	// +optional
-	// +kubebuilder:default="10s"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('2m')",message="must be from 1s to 2m"
-	Timeout Duration `json:"timeout,omitzero"`
-
-	// A bearer token: a key of a Secret in this namespace.
-	// +optional
-	BearerToken *SecretKey `json:"bearerToken,omitempty"`
-
-	// Basic authentication: a Secret in this namespace with the keys username and
-	// password, such as one of the type kubernetes.io/basic-auth.
-	// +optional
-	BasicAuth *SecretName `json:"basicAuth,omitempty"`
-
-	// TLS settings, in addition to the system's certificate authorities.
-	// +optional
-	TLS *TLS `json:"tls,omitempty"`
-
-	// Headers sent with every query, such as the tenant's.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
-	Headers []Header `json:"headers,omitempty"`
 }
 
 // VariableValue is a fragment of PromQL.

@@ -13,7 +13,7 @@ var GroupVersion = schema.GroupVersion{Group: "loadline.dev", Version: "v1alpha1
 var AddToScheme = (&schemeBuilder).AddToScheme
 
 var schemeBuilder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LoadLine{}, &LoadLineList{})
+	s.AddKnownTypes(GroupVersion, &LoadLine{}, &LoadLineList{}, &LoadLineClass{}, &LoadLineClassList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 })

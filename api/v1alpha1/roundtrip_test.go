@@ -55,7 +55,7 @@ func TestAbsentIsNotWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"metadata":{},"spec":{"objectives":null,"prometheus":{"url":""},"policy":{},"services":null}}`
+	want := `{"metadata":{},"spec":{"objectives":null,"services":null}}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
@@ -66,7 +66,8 @@ func TestSchemeKnowsTheKind(t *testing.T) {
 	if err := v1alpha1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []runtime.Object{&v1alpha1.LoadLine{}, &v1alpha1.LoadLineList{}} {
+	for _, o := range []runtime.Object{&v1alpha1.LoadLine{}, &v1alpha1.LoadLineList{}, &v1alpha1.LoadLineClass{},
+		&v1alpha1.LoadLineClassList{}} {
 		kinds, _, err := s.ObjectKinds(o)
 		if err != nil || len(kinds) != 1 || kinds[0].GroupVersion() != v1alpha1.GroupVersion {
 			t.Errorf("%T is known as %v: %v", o, kinds, err)

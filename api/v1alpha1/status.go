@@ -79,11 +79,44 @@ type LoadLineStatus struct {
 	// +kubebuilder:validation:MaxItems=400
 	BrownedOut []BrownedOut `json:"brownedOut,omitempty"`
 
+	// What the policy wants kept free on nodes for pods to come. The reserve of the class
+	// is for all LoadLines together.
+	// +optional
+	Reserve *Amount `json:"reserve,omitempty"`
+
+	// The announced event that is running, or else the next one.
+	// +optional
+	Event *EventStatus `json:"event,omitempty"`
+
 	// The agent that wrote this status: its value of the label loadline.dev/agent.
 	// Left out, it is the controller.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Agent string `json:"agent,omitempty"`
+}
+
+// EventStatus is an announced event.
+type EventStatus struct {
+	// Its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// When it begins.
+	// +required
+	Start metav1.Time `json:"start"`
+
+	// When it ends.
+	// +required
+	End metav1.Time `json:"end"`
+
+	// How many times as many requests are expected.
+	// +required
+	Factor Measured `json:"factor"`
+
+	// Whether it has begun.
+	// +optional
+	Running bool `json:"running,omitempty"`
 }
 
 // BrownedOut is a workload at zero replicas because of a brownout.

@@ -28,7 +28,7 @@ func (t Target) loadLine(spec, method string) ([]Document, error) {
 	}
 	d := Document{Object: l, Comments: []string{"Recommend shows decisions in the status and changes nothing; Act applies them."}}
 	l.Spec.Mode = v1alpha1.Recommend
-	l.Spec.Prometheus = v1alpha1.PrometheusSource{URL: t.Prometheus, Preset: t.Preset}
+	l.Spec.Prometheus = v1alpha1.PrometheusSource{PrometheusServer: v1alpha1.PrometheusServer{URL: t.Prometheus}, Preset: t.Preset}
 	if t.Prometheus == "" {
 		l.Spec.Prometheus.URL = defaultPrometheus
 		d.Comments = append(d.Comments, "Check the address of Prometheus.")

@@ -56,11 +56,19 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	if err != nil {
 		return nil, err
 	}
+	class, err := c.classOf(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	metering, err := resource.MeteringOf(l, class)
+	if err != nil {
+		return nil, err
+	}
 	a := &application{Application: spec, cluster: newCluster(spec)}
 	if twin != nil {
 		a.outlook = &outlook.Twin{App: a.App, Budget: foreseeWithin, Now: time.Now}
 	}
-	c.joinCluster(a, l, from, latest)
+	c.joinCluster(a, l, metering, latest)
 	if c.Fleet != nil && spec.Mode != v1alpha1.Observe {
 		a.fleet, a.name = c.Fleet, fleetName(c.Fleet.Config.Name, l)
 		if twin != nil {
@@ -87,7 +95,7 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 const decisionBytes = 64 << 20
 
 // joinCluster gives the application its cluster and its metrics.
-func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from named, latest func() *v1alpha1.LoadLine) {
+func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from resource.Metering, latest func() *v1alpha1.LoadLine) {
 	var names []string
 	for i := range a.App.Services {
 		names = append(names, a.App.Services[i].Name)
@@ -97,10 +105,13 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from name
 		Client: c.Client, Live: c.Live, Namespace: l.Namespace, Owner: client.ObjectKeyFromObject(l),
 		Services: a.Targets, Names: names, ScalerHosts: c.ScalerHosts, Now: c.Now,
 	})
-	m := &meter{named: from, spec: &l.Spec.Prometheus, app: a.Application, allow: c.AllowPrometheus,
-		log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
+	m := &meter{named: named{c.Live, l.Namespace}, secrets: named{c.Live, l.Namespace}, spec: from, app: a.Application,
+		allow: c.AllowPrometheus, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
+	if from.ByClass {
+		m.secrets.namespace = c.Namespace
+	}
 	cl.source = m.at
-	cl.timeout = l.Spec.Prometheus.Timeout.Span()
+	cl.timeout = from.Source.Timeout.Span()
 	if cl.timeout == 0 {
 		cl.timeout = 10 * time.Second
 	}
@@ -148,7 +159,7 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 		a.ladder.Resume(was)
 	}
 	// In a cluster the delays of collecting and deciding are real, not simulated.
-	a.loop = &loop.Loop{App: a.App, Cluster: a.cluster, Filter: guarded.Filter, Immediate: true}
+	a.loop = &loop.Loop{App: a.App, Cluster: a.cluster, Filter: guarded.Filter, Immediate: true, Announced: a.cluster.announced}
 	if a.Mode == v1alpha1.Observe {
 		a.loop.Policy = observer{a.ladder}
 		return nil

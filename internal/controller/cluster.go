@@ -53,12 +53,13 @@ type cluster struct {
 	seen     *loadline.Observation // nil = none
 	unstored error                 // why its plan is not in the status
 
-	names   [][]string  // of pods, by service
-	blind   error       // why the metrics could not be read, at the last pass
-	report  live.Report // which metrics were absent or stale, and why
-	newest  time.Time   // sample so far
-	resizes [][]kube.Outcome
-	metrics *applicationMetrics
+	names       [][]string  // of pods, by service
+	blind       error       // why the metrics could not be read, at the last pass
+	report      live.Report // which metrics were absent or stale, and why
+	unannounced error       // what of the announced events is not understood
+	newest      time.Time   // sample so far
+	resizes     [][]kube.Outcome
+	metrics     *applicationMetrics
 }
 
 func newCluster(app *resource.Application) *cluster {
@@ -186,6 +187,14 @@ func conflictText(conflicts []kube.Conflict) string {
 		parts = append(parts, c.Message)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// announced are the events of the LoadLine as it is now. What the annotation has that
+// is not understood is reported with the pass.
+func (c *cluster) announced() []loadline.Event {
+	events, err := c.resource().Announced(c.passTime())
+	c.unannounced = err
+	return resource.Events(events)
 }
 
 // Allocation appends the desired allocation of each service.

@@ -35,10 +35,11 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
+		v1alpha1.ConditionAnnounced,
 	} {
 		v, found := verdicts[kind]
 		if !found {
-			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet {
+			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet || kind == v1alpha1.ConditionAnnounced {
 				continue
 			}
 			v = verdict{metav1.ConditionUnknown, v1alpha1.ReasonStarting, ""}
@@ -59,6 +60,10 @@ func notReady(err error) verdict {
 		return no(v1alpha1.ReasonSecretNotFound, err.Error())
 	case apierrors.IsForbidden(err):
 		return no(v1alpha1.ReasonForbidden, err.Error())
+	case errors.Is(err, resource.ErrNoClass):
+		return no(v1alpha1.ReasonClassNotFound, err.Error())
+	case errors.Is(err, resource.ErrNoPrometheus):
+		return no(v1alpha1.ReasonNoPrometheus, err.Error())
 	}
 	var failed passError
 	if errors.As(err, &failed) {
@@ -81,7 +86,31 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 	if v.fleet != nil {
 		c[v1alpha1.ConditionFleet] = *v.fleet
 	}
+	if a := v.announcedVerdict(); a.reason != "" {
+		c[v1alpha1.ConditionAnnounced] = a
+	}
 	return c
+}
+
+// announcedVerdict is about the event that is running, or else the next one; without a
+// reason if there is none.
+func (v *view) announcedVerdict() verdict {
+	if v.unannounced != nil {
+		return no(v1alpha1.ReasonEventsNotUnderstood, v.unannounced.Error())
+	}
+	if len(v.events) == 0 {
+		return verdict{}
+	}
+	e := v.events[0]
+	message := fmt.Sprintf("%s: %s times the usual load from %s to %s", e.Name, loadline.DescribeNumber(e.Factor),
+		e.Start.UTC().Format(time.RFC3339), e.End.UTC().Format(time.RFC3339))
+	if more := len(v.events) - 1; more > 0 {
+		message += fmt.Sprintf("; and %d more", more)
+	}
+	if v.at.Before(e.Start) {
+		return yes(v1alpha1.ReasonEventAhead, message)
+	}
+	return yes(v1alpha1.ReasonEventRunning, message)
 }
 
 func (v *view) readyVerdict(forbidden error) verdict {

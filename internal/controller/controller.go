@@ -40,6 +40,12 @@ type Options struct {
 	// AllowPrometheus is where the servers of LoadLines may be.
 	AllowPrometheus prom.AllowList
 
+	// Namespace of this process, with the Secrets and ConfigMaps of classes.
+	Namespace string
+	// Reserves: this process holds the reserves of classes. One process in a cluster may,
+	// and it must see all LoadLines.
+	Reserves bool
+
 	Models    string // folder of registries
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
@@ -54,14 +60,15 @@ type Options struct {
 type Controller struct {
 	Options
 
-	open     openFunc                        // assemble, except in tests
-	restorer func(namespace string) restorer // restorerIn, except in tests
-	life     context.Context                 // of the applications
-	stop     context.CancelFunc
-	mu       sync.Mutex
-	runs     map[types.NamespacedName]*runner
-	released map[types.NamespacedName]*runner // see release
-	replays  chan struct{}                    // a place for each application whose past is being read
+	open      openFunc                        // assemble, except in tests
+	restorer  func(namespace string) restorer // restorerIn, except in tests
+	classless bool                            // the cluster has no LoadLineClasses
+	life      context.Context                 // of the applications
+	stop      context.CancelFunc
+	mu        sync.Mutex
+	runs      map[types.NamespacedName]*runner
+	released  map[types.NamespacedName]*runner // see release
+	replays   chan struct{}                    // a place for each application whose past is being read
 }
 
 // openFunc puts an application together as the resource says; latest is the
@@ -130,23 +137,23 @@ func (c *Controller) reconcile(ctx context.Context, name types.NamespacedName) (
 		c.end(name)
 		return c.release(ctx, &l)
 	}
-	c.adopt(name, &l)
+	c.adopt(ctx, name, &l)
 	return reconcile.Result{}, nil
 }
 
 // ours reports whether this process runs a LoadLine, or another agent does.
 func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.AgentLabel] == c.Agent }
 
-// adopt a LoadLine as it is now. A change of its spec restarts it, with what the
-// status remembers; the next pass sees anything else.
-func (c *Controller) adopt(name types.NamespacedName, l *v1alpha1.LoadLine) {
+// adopt a LoadLine as it is now. A change of its spec or of its class restarts it, with
+// what the status remembers; the next pass sees anything else.
+func (c *Controller) adopt(ctx context.Context, name types.NamespacedName, l *v1alpha1.LoadLine) {
 	r := c.runnerOf(name)
 	if r != nil {
 		was := r.latest.Load()
 		switch {
 		case was.UID == l.UID && was.Generation > l.Generation:
 			return // the cache is behind what the runner has read
-		case was.UID == l.UID && was.Generation == l.Generation:
+		case was.UID == l.UID && was.Generation == l.Generation && !c.classChanged(ctx, r):
 			r.latest.Store(l)
 			r.poke()
 			return
@@ -222,11 +229,26 @@ func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 	if err := m.Add(c); err != nil {
 		return err
 	}
-	return ctrl.NewControllerManagedBy(m).
+	if err := c.findClasses(context.Background()); err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(m).
 		For(&v1alpha1.LoadLine{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.sizesOf), builder.WithPredicates(created)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
-		Complete(c)
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8})
+	if !c.classless {
+		b = b.Watches(&v1alpha1.LoadLineClass{}, handler.EnqueueRequestsFromMapFunc(c.ofClasses),
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))
+	}
+	if err := b.Complete(c); err != nil {
+		return err
+	}
+	if c.classless || !c.Reserves {
+		return nil
+	}
+	return ctrl.NewControllerManagedBy(m).
+		For(&v1alpha1.LoadLineClass{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})). // not by its own status
+		Complete(newReserves(c))
 }
 
 // sizesOf are the LoadLines that set the size of pods in this namespace, and are

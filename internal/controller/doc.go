@@ -11,7 +11,8 @@
 // millicores and MiB), desired.go (the desired state of services), brownout.go and
 // release.go (brownouts that nothing else ends), manual.go (changes by others),
 // sources.go (Prometheus and its credentials), models.go with read.go (the policy),
-// view.go, status.go, conditions.go and publish.go (the status), events.go, metrics.go,
+// class.go and reserve.go (what applications share, and its reserve), view.go,
+// status.go, conditions.go and publish.go (the status), events.go, metrics.go,
 // board.go (answers to KEDA), standby.go, clock.go.
 //
 // Students of a teacher: fleet.go with fleetname.go and fleetjoin.go (the fleet of an

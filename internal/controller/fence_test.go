@@ -359,7 +359,7 @@ func TestTheStatusIsReadLiveAtTheStart(t *testing.T) {
 			got = append(got, l.Status.Policy)
 			return open(ctx, l, latest)
 		}
-		c.adopt(client.ObjectKeyFromObject(old), old) // as the cache has it
+		c.adopt(t.Context(), client.ObjectKeyFromObject(old), old) // as the cache has it
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if strings.Join(got, ", ") != "of the leader before" {

@@ -29,11 +29,15 @@ type Metrics struct {
 	resizes     *prometheus.CounterVec
 	records     *prometheus.CounterVec
 	fleet       fleetMetrics
+	cores       *prometheus.GaugeVec // of reserves
+	memory      *prometheus.GaugeVec
+	cost        *prometheus.GaugeVec
 }
 
 var (
 	ofApp     = []string{"namespace", "loadline"}
 	ofService = []string{"namespace", "loadline", "service"}
+	ofClass   = []string{"class"}
 )
 
 // NewMetrics registers them.
@@ -69,6 +73,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		guards:  counter("loadline_guard_corrections_total", "Corrections by guards.", ofApp, "guard"),
 		resizes: counter("loadline_pod_resizes_total", "Pod resizes, by outcome.", ofApp, "outcome"),
 		records: counter("loadline_record_faults_total", "Decisions that could not be written to the log.", ofApp),
+		cores:   gauge("loadline_reserve_cores", "Cores of the reserve of a class: wanted, or held.", ofClass, "state"),
+		memory:  gauge("loadline_reserve_memory_bytes", "Memory of the reserve of a class: wanted, or held.", ofClass, "state"),
+		cost:    gauge("loadline_reserve_cost_per_hour", "Cost of the held reserve per hour, in the currency of the class.", ofClass),
 	}
 	m.fleet = newFleetMetrics(counter, gauge)
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -186,5 +193,27 @@ func (m *applicationMetrics) rung(r guard.Rung) {
 func (m *applicationMetrics) recordFault() {
 	if m != nil {
 		m.all.records.With(m.labels).Inc()
+	}
+}
+
+// reserve of a class.
+func (m *Metrics) reserve(class string, wanted, held loadline.Room, cost float64) {
+	if m == nil {
+		return
+	}
+	for state, room := range map[string]loadline.Room{"wanted": wanted, "held": held} {
+		m.cores.WithLabelValues(class, state).Set(room.Cores)
+		m.memory.WithLabelValues(class, state).Set(float64(room.Memory))
+	}
+	m.cost.WithLabelValues(class).Set(cost)
+}
+
+// forgetReserve deletes the series of a class that no longer exists.
+func (m *Metrics) forgetReserve(class string) {
+	if m == nil {
+		return
+	}
+	for _, v := range []*prometheus.GaugeVec{m.cores, m.memory, m.cost} {
+		v.DeletePartialMatch(prometheus.Labels{"class": class})
 	}
 }

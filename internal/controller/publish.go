@@ -35,7 +35,7 @@ func (r *runner) write(ctx context.Context, l *v1alpha1.LoadLine, status v1alpha
 		return nil
 	}
 	r.events.conditions(l, r.status.Conditions, status.Conditions)
-	if now.Sub(r.written) < quietFor && equalCalm(r.status, status) {
+	if now.Sub(r.written) < quietFor && equalCalm(r.status, status) && !wantsMore(r.status, status) {
 		return nil
 	}
 	if reflect.DeepEqual(r.status, status) {

@@ -18,6 +18,7 @@ type runner struct {
 	c      *Controller
 	log    *slog.Logger
 	latest atomic.Pointer[v1alpha1.LoadLine]
+	class  atomic.Pointer[string] // key of the class that is in use; nil = none is yet
 	poked  chan struct{}
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -144,6 +145,8 @@ func (r *runner) assembleAndPass(ctx context.Context) error {
 	if err := r.resume(ctx); err != nil {
 		return passError{err}
 	}
+	key := r.c.sharedKey(ctx, r.latest.Load())
+	r.class.Store(&key) // before the class is read: a change in between is noticed
 	a, err := r.c.open(ctx, r.resource(), r.latest.Load)
 	if err != nil {
 		return err

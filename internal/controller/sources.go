@@ -90,13 +90,14 @@ func (n named) twin(ctx context.Context, l *v1alpha1.LoadLine) (*loadline.App, e
 }
 
 // server is the connection to Prometheus, with the present content of Secrets.
-func (n named) server(ctx context.Context, p *v1alpha1.PrometheusSource) (prom.Server, error) {
+func (n named) server(ctx context.Context, from *resource.Metering) (prom.Server, error) {
+	p := &from.Source.PrometheusServer
 	s := prom.Server{URL: p.URL, Timeout: p.Timeout.Span(), Attempts: 2, Headers: map[string]string{}, Unquoted: true}
 	var faults []error
 	text := func(to *string, field string, read func() ([]byte, error)) {
 		v, err := read()
 		if err != nil {
-			faults = append(faults, fmt.Errorf("spec.prometheus.%s: %w", field, err))
+			faults = append(faults, fmt.Errorf("%s.%s: %w", from.Field, field, err))
 			return
 		}
 		*to = string(v)
@@ -152,10 +153,11 @@ func (n named) preset(ctx context.Context, p *v1alpha1.PrometheusSource) (*prom.
 // meter reads the metrics, through a source that is opened anew when its settings have
 // changed.
 type meter struct {
-	named
-	spec *v1alpha1.PrometheusSource
-	app  *resource.Application
-	log  *slog.Logger
+	named         // of the LoadLine
+	secrets named // of the server
+	spec    resource.Metering
+	app     *resource.Application
+	log     *slog.Logger
 	// allow is where Prometheus may be.
 	allow prom.AllowList
 
@@ -170,7 +172,7 @@ func (m *meter) at(ctx context.Context, now time.Time) (metering, error) {
 	if m.source != nil && now.Sub(m.read) < rereadAfter {
 		return m.source, nil
 	}
-	server, err := m.named.server(ctx, m.spec)
+	server, err := m.secrets.server(ctx, &m.spec)
 	if err != nil {
 		if m.source != nil {
 			return m.source, nil
@@ -191,17 +193,17 @@ func (m *meter) at(ctx context.Context, now time.Time) (metering, error) {
 
 func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, error) {
 	if err := m.allow.Check(server.URL); err != nil {
-		return nil, fmt.Errorf("spec.prometheus.url: %w", err)
+		return nil, fmt.Errorf("%s.url: %w", m.spec.Field, err)
 	}
 	c, err := prom.NewClient(server)
 	if err != nil {
-		return nil, fmt.Errorf("spec.prometheus: %w", err)
+		return nil, fmt.Errorf("%s: %w", m.spec.Field, err)
 	}
-	preset, err := m.preset(ctx, m.spec)
+	preset, err := m.preset(ctx, &m.spec.Source)
 	if err != nil {
 		return nil, err
 	}
-	options := live.OptionsFor(m.app, m.spec, m.namespace, preset)
+	options := live.OptionsFor(m.app, &m.spec.Source, m.namespace, preset)
 	options.Log = m.log
 	return live.New(c, options)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/resource"
 )
 
@@ -27,6 +28,11 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	if !v.seen {
 		return status // what was last observed and applied stays
 	}
+	if len(v.events) == 0 && v.unannounced == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionAnnounced)
+	}
+	status.Event = v.eventStatus()
+	status.Reserve = v.reserveStatus(&status)
 	status.Policy = v.policy
 	status.Ladder = resource.Ladder(v.ladder)
 	status.LastDecisionTime = instant(v.at)
@@ -46,6 +52,28 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	status.ServicesMoved = fmt.Sprintf("%d/%d", moved, all)
 	resource.Remember(&status, v.memory)
 	return status
+}
+
+// eventStatus is the announced event that is running, or else the next one.
+func (v *view) eventStatus() *v1alpha1.EventStatus {
+	if len(v.events) == 0 {
+		return nil
+	}
+	e := v.events[0]
+	return &v1alpha1.EventStatus{Name: e.Name, Start: metav1.NewTime(e.Start), End: metav1.NewTime(e.End),
+		Factor: resource.Measured(loadline.Sample{Value: e.Factor, At: v.at}), Running: !v.at.Before(e.Start)}
+}
+
+// reserveStatus is what the policy wants kept free. A pass in which it does not say
+// leaves that as it was, unless another policy is followed now.
+func (v *view) reserveStatus(was *v1alpha1.LoadLineStatus) *v1alpha1.Amount {
+	switch {
+	case v.reserve.Set:
+		return resource.Amount(v.reserve.Value)
+	case v.ladder.Rung == guard.Primary && v.policy != was.Policy:
+		return nil
+	}
+	return was.Reserve
 }
 
 // planned is a status after a plan, before it is applied. Everything that a plan does not
@@ -171,10 +199,16 @@ func equalCalm(a, b v1alpha1.LoadLineStatus) bool {
 	return equality.Semantic.DeepEqual(calm(a), calm(b))
 }
 
+// wantsMore reports whether the policy wants more kept free than the status says.
+func wantsMore(was, now v1alpha1.LoadLineStatus) bool {
+	before, after := resource.RoomOf(was.Reserve), resource.RoomOf(now.Reserve)
+	return after.Cores > before.Cores || after.Memory > before.Memory
+}
+
 // calm is a status without what is measured at each pass.
 func calm(s v1alpha1.LoadLineStatus) v1alpha1.LoadLineStatus {
 	c := *s.DeepCopy()
-	c.LastDecisionTime, c.Objectives = nil, nil
+	c.LastDecisionTime, c.Objectives, c.Reserve = nil, nil, nil
 	if c.Memory != nil {
 		c.Memory.Time = metav1.MicroTime{}
 	}

@@ -36,6 +36,10 @@ type view struct {
 	plan     loadline.Plan
 	applied  bool // the plan was carried out, or there was none
 
+	events      []loadline.Event // that are announced, running or to come
+	unannounced error            // what of them is not understood
+	reserve     loadline.Opt[loadline.Room]
+
 	brownedOut []v1alpha1.BrownedOut
 	unrestored error // why brownouts are not restored
 	unstored   error // why the plan was not stored, and only in part carried out
@@ -90,6 +94,8 @@ func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 	for _, p := range d.Plan.Services {
 		v.services[p.Service].sentence = decisionlog.Why(d, app.App, p.Service)
 	}
+	v.events = append(v.events, p.Situation.Announced...)
+	v.unannounced, v.reserve = c.unannounced, d.Proposal.Reserve
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
 	v.applied = d.Err == nil

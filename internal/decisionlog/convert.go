@@ -55,6 +55,9 @@ func (r *Record) see(s loadline.Situation) {
 	for i := range min(len(o.Kinds), len(s.App.Kinds)) {
 		r.Kinds = append(r.Kinds, Kind{s.App.Kinds[i].Name, samplesOf(loadline.KindTable, o.At, &o.Kinds[i])})
 	}
+	for _, e := range s.Announced {
+		r.Events = append(r.Events, Event{e.Name, e.Start, e.End, Number(e.Factor)})
+	}
 	for i := range o.Nodes {
 		r.Nodes = append(r.Nodes, Node{samplesOf(loadline.NodeTable, o.At, &o.Nodes[i]), o.Nodes[i].Lost})
 	}
@@ -62,6 +65,9 @@ func (r *Record) see(s loadline.Situation) {
 
 // want copies the policy's proposal and the guards' corrections.
 func (r *Record) want(d *loadline.Decision) {
+	if room := d.Proposal.Reserve; room.Set {
+		r.Reserve = &Reserve{Number(room.Value.Cores), room.Value.Memory}
+	}
 	for i := range d.Proposal.Services {
 		if to := r.service(d.Proposal.Services[i].Service); to != nil {
 			to.propose(&d.Proposal.Services[i])

@@ -22,6 +22,7 @@ func Explain(e Entry, service string) string {
 	sentences := []string{outcomeOf(r, s)}
 	sentences = append(sentences, seen(e, s)...)
 	sentences = append(sentences, foreseen(s)...)
+	sentences = append(sentences, announced(r)...)
 	sentences = append(sentences, wanted(r, s)...)
 	sentences = append(sentences, corrected(s)...)
 	if r.Rung != "" {
@@ -74,6 +75,21 @@ func wanted(r *Record, s *Service) []string {
 		}
 	}
 	return []string{fmt.Sprintf("The policy %s asked for %s%s.", r.Policy, asked, because(s.Proposal.Reason))}
+}
+
+// announced is the event that was running, or else the next one. Events are in the order of their
+// start.
+func announced(r *Record) []string {
+	if len(r.Events) == 0 {
+		return nil
+	}
+	e := r.Events[0]
+	state := "begins at " + FormatTime(e.Start)
+	if !r.At.Before(e.Start) {
+		state = "was running, until " + FormatTime(e.End)
+	}
+	return []string{fmt.Sprintf("The announced event %s, with %s times the usual load, %s.", e.Name,
+		loadline.DescribeNumber(float64(e.Factor)), state)}
 }
 
 // corrected is the correction of each guard.

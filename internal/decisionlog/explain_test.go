@@ -101,6 +101,12 @@ var examples = []struct {
 		of.Planned.Allocation.Size.CPULimit, of.Planned.Allocation.Size.CPURequest = 0.25, 0.25
 		of.RunnerUp.Allocation.Replicas, of.RunnerUp.Capacity, of.RunnerUp.PerHour = 7, 532, 0.07
 	}, nil},
+	{"before an announced event", func(s *example) {
+		s.s.Announced = []loadline.Event{{Name: "sale", Start: explainedAt.Add(time.Hour), End: explainedAt.Add(2 * time.Hour), Factor: 3}}
+	}, nil},
+	{"during an announced event", func(s *example) {
+		s.s.Announced = []loadline.Event{{Name: "sale", Start: explainedAt.Add(-time.Hour), End: explainedAt.Add(time.Hour), Factor: 2.5}}
+	}, nil},
 	{"left as it is", func(s *example) {
 		s.d.Plan, s.d.Changed, s.d.Applied = loadline.Plan{}, nil, time.Time{}
 		s.d.Proposal.Services[0] = loadline.ServiceProposal{Setting: setReplicas(3), Reason: "within tolerance"}

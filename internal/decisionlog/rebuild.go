@@ -43,6 +43,9 @@ func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loa
 		App: app, Window: window,
 		Allocation: make([]loadline.Allocation, len(app.Services)), InFlight: make([]loadline.Allocation, len(app.Services)),
 	}
+	for _, e := range r.Events {
+		s.Announced = append(s.Announced, loadline.Event{Name: e.Name, Start: e.Start, End: e.End, Factor: float64(e.Factor)})
+	}
 	for i := range app.Services {
 		of := r.Service(app.Services[i].Name)
 		if of == nil {

@@ -28,8 +28,26 @@ type Record struct {
 	Services []Service `json:"services,omitempty"`
 	Kinds    []Kind    `json:"kinds,omitempty"`
 	Nodes    []Node    `json:"nodes,omitempty"`
+	// Events are the announced changes of the load that were running or to come.
+	Events []Event `json:"events,omitempty"`
+	// Reserve is what the policy wanted kept free on nodes; absent: it did not say.
+	Reserve *Reserve `json:"reserve,omitempty"`
 	// Expected is the twin's prediction for the plan.
 	Expected *Outlook `json:"expected,omitempty"`
+}
+
+// Event is loadline.Event.
+type Event struct {
+	Name   string    `json:"name"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+	Factor Number    `json:"factor"`
+}
+
+// Reserve is loadline.Room.
+type Reserve struct {
+	Cores  Number `json:"cores"`
+	Memory int64  `json:"memory"`
 }
 
 // Needs are loadline.Needs.

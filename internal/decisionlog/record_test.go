@@ -34,6 +34,9 @@ func TestARecordGivesBackWhatWasSeen(t *testing.T) {
 	if r.Policy != "hpa" || !r.At.Equal(d.At) || !r.Applied.Equal(d.Applied) || r.Error != "a <sign> of trouble" {
 		t.Errorf("record %+v", r)
 	}
+	if room := d.Proposal.Reserve.Value; r.Reserve == nil || float64(r.Reserve.Cores) != room.Cores || r.Reserve.Memory != room.Memory {
+		t.Errorf("reserve %+v, want %+v", r.Reserve, room)
+	}
 	web := r.Service("web")
 	want := d.Proposal.Services[0]
 	got := web.Proposal.Setting.Setting()

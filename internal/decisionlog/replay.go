@@ -81,7 +81,8 @@ type Episode struct {
 // NewReplay returns a replay of an application's records with another policy.
 func NewReplay(app *loadline.App, policy loadline.Policy, name string) *Replay {
 	r := &Replay{app: app, now: recordedCluster{app: app}}
-	r.loop = loop.Loop{App: app, Policy: policy, Cluster: &r.now, Clock: &r.now, Immediate: true}
+	r.loop = loop.Loop{App: app, Policy: policy, Cluster: &r.now, Clock: &r.now, Immediate: true,
+		Announced: func() []loadline.Event { return r.now.situation.Announced }}
 	r.report.Policy, r.report.Differences = name, []Difference{}
 	for i := range app.Services {
 		r.report.Services = append(r.report.Services, ReplayedService{Name: app.Services[i].Name})

@@ -35,7 +35,9 @@ func (e *exam) application(ctx context.Context, l *v1alpha1.LoadLine) {
 		b.service = s.Name
 		targets[s.Name] = e.service(ctx, b, l, s, ranges)
 	}
-	e.metrics(ctx, a, l, app, targets)
+	if l = e.measured(ctx, a, l); l != nil {
+		e.metrics(ctx, a, l, app, targets)
+	}
 }
 
 // spec is the application as the controller reads it; nil if it cannot be read.

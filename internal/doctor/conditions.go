@@ -33,6 +33,9 @@ var remedies = map[string]remedy{
 		"check spec.prometheus.url, its credentials, and network policies between the controller and the server"},
 	v1alpha1.ReasonBrownoutNotRestored: {Fault,
 		"correct what the message names; it is tried again at least once a minute. By hand: docs/modes.md, section Brownout"},
+	v1alpha1.ReasonClassNotFound: {Fault, "kubectl get loadlineclasses, then correct spec.className, or create the class"},
+	v1alpha1.ReasonNoPrometheus: {Fault,
+		"set spec.prometheus.url, or spec.prometheus of its LoadLineClass (docs/class.md)"},
 	v1alpha1.ReasonNoPresetFits: {Fault,
 		"set spec.prometheus.preset or spec.prometheus.queries (loadline history presets), or have the application's metrics scraped"},
 	// Active
@@ -78,8 +81,17 @@ var remedies = map[string]remedy{
 	v1alpha1.ReasonMetricsAbsent: {Warning, "have the services scraped that the message names, or correct their names"},
 	v1alpha1.ReasonMetricsPartial: {Warning, "check the targets of kubelets and pods in Prometheus (up == 0): every ready pod should be " +
 		"scraped"},
-	v1alpha1.ReasonMetricsLate:      {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
-	v1alpha1.ReasonNoDecision:       {Fault, "check the controller's log"},
+	v1alpha1.ReasonMetricsLate: {Warning, "check the Prometheus' targets; or raise guard.data.maxAge"},
+	v1alpha1.ReasonNoDecision:  {Fault, "check the controller's log"},
+	// Announced
+	v1alpha1.ReasonEventsNotUnderstood: {Warning, "kubectl -n NS annotate loadline NAME --overwrite loadline.dev/events=..., as the " +
+		"message says"},
+	// ReserveHeld, of a class
+	v1alpha1.ReasonReserveOff:           {Note, "set spec.reserve.policy to hold it (docs/class.md)"},
+	v1alpha1.ReasonReservePending:       {Note, "wait for nodes; if it persists, check the node autoscaler and spec.reserve"},
+	v1alpha1.ReasonNoCapacityBuffers:    {Warning, "set spec.reserve.policy to Auto or Placeholder"},
+	v1alpha1.ReasonPriorityClassInvalid: {Warning, "kubectl apply -f deploy/optional/reserve.yaml, or correct spec.reserve.priorityClassName"},
+	// Stale, of an objective
 	v1alpha1.ReasonObjectivesUnseen: {Warning, "name the service and operation of each objective as the metrics do"},
 }
 
@@ -94,7 +106,8 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 		return
 	}
 	bad := 0
-	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFleet}, badWhenTrue...) {
+	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFleet,
+		v1alpha1.ConditionAnnounced}, badWhenTrue...) {
 		c := meta.FindStatusCondition(l.Status.Conditions, name)
 		if c == nil {
 			continue

@@ -88,6 +88,7 @@ func Examine(ctx context.Context, c Cluster, o Options) (*Report, error) {
 		{"KEDA", e.keda},
 		{"definition", e.definition},
 		{"installation", e.installation},
+		{"reserves", e.reserves},
 		{"admission policy", e.admission},
 		{"permissions", e.permissions},
 		{"metrics", e.metricsWithoutLoadLine},

@@ -400,3 +400,17 @@ func TestLadderAllocatesNothingWhileAllIsWell(t *testing.T) {
 		t.Errorf("%v allocations per decision", n)
 	}
 }
+
+// What a policy wants kept free is part of the proposal of the rung that is followed.
+func TestTheReserveOfThePolicyThatIsFollowedIsKept(t *testing.T) {
+	st := newStage(t, nil)
+	st.model.says.Reserve = loadline.Some(loadline.Room{Cores: 4})
+	st.rule.says.Reserve = loadline.Some(loadline.Room{Cores: 1})
+	if p, err := st.run(time.Minute, 0); err != nil || p.Reserve.Value.Cores != 4 {
+		t.Errorf("%+v, %v", p.Reserve, err)
+	}
+	st.model.err = errors.New("broken")
+	if p, err := st.run(5*time.Minute, 0); err != nil || p.Reserve.Value.Cores != 1 {
+		t.Errorf("on the rule: %+v, %v", p.Reserve, err)
+	}
+}

@@ -260,3 +260,32 @@ func TestThePolicysStagesFillInTheSituation(t *testing.T) {
 		})
 	}
 }
+
+func TestThePolicySeesAnnouncedEventsUntilTheyEnd(t *testing.T) {
+	var saw [][]string
+	see := func(_ time.Time, s loadline.Situation) (loadline.Proposal, error) {
+		var names []string
+		for _, e := range s.Announced {
+			names = append(names, e.Name)
+		}
+		saw = append(saw, names)
+		return loadline.Proposal{}, nil
+	}
+	l, c, _ := newLoop(fakePolicy{loadline.Needs{Period: 10 * time.Second}, see})
+	l.Announced = func() []loadline.Event {
+		return []loadline.Event{
+			{Name: "sale", Start: start, End: start.Add(time.Minute), Factor: 3},
+			{Name: "film", Start: start.Add(time.Hour), End: start.Add(2 * time.Hour), Factor: 2},
+		}
+	}
+	for _, after := range []time.Duration{0, time.Minute - 1, time.Minute, 2 * time.Hour} {
+		c.now = start.Add(after)
+		if _, err := l.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := [][]string{{"sale", "film"}, {"sale", "film"}, {"film"}, nil}
+	if !slices.EqualFunc(saw, want, slices.Equal[[]string]) {
+		t.Errorf("saw %v, want %v", saw, want)
+	}
+}

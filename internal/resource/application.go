@@ -15,6 +15,7 @@ import (
 const (
 	defaultInterval      = 15 * time.Second
 	defaultRespectManual = time.Hour
+	defaultPolicy        = "planner"
 	defaultFallback      = "hpa"
 	defaultPercentile    = 99
 )
@@ -54,6 +55,9 @@ func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 		Baseline:      string(l.Spec.Policy.Baseline),
 		Fallback:      string(l.Spec.Fallback),
 		RespectManual: span(l.Spec.RespectManualChangesFor, defaultRespectManual),
+	}
+	if l.Spec.Policy == (v1alpha1.Policy{}) {
+		a.Baseline = defaultPolicy
 	}
 	if a.Fallback == "" {
 		a.Fallback = defaultFallback

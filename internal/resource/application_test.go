@@ -230,7 +230,8 @@ func TestFaultsNameTheirFields(t *testing.T) {
 			`spec.guard.gray.part: "half" must be a number`},
 		{"samples that are always late", "url: http://prometheus", "url: http://prometheus, scrapeInterval: 5m", nil,
 			`spec.prometheus.scrapeInterval 5m0s must be shorter than guard.data.maxAge 2m0s`},
-		{"no policy", `baseline: "hpa:target=60"`, "", nil, `spec.policy: give either model or baseline`},
+		{"two policies", `baseline: "hpa:target=60"`, `baseline: hpa, model: {folder: registry}`, nil,
+			`spec.policy: give either model or baseline`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			spec := strings.Replace(plain, row.old, row.new, 1)
@@ -242,5 +243,13 @@ func TestFaultsNameTheirFields(t *testing.T) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
+	}
+}
+
+// The API server stores the default; a resource that it has not seen gets the same.
+func TestThePlannerIsTheDefaultPolicy(t *testing.T) {
+	a, err := resource.Read(read(t, strings.Replace(plain, `policy: {baseline: "hpa:target=60"}`, "", 1)), nil)
+	if err != nil || a.Baseline != "planner" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -19,6 +19,9 @@ import (
 // ProductOptions of a running Loadline.
 type ProductOptions struct {
 	Namespaces []string // that it manages, at least one, so that tests run in parallel
+	// All: it manages all namespaces, in a cluster that the test has for itself; Namespaces
+	// is empty then.
+	All bool
 
 	// LeaderElect makes it hold a lease in the first namespace. A process that cannot renew its
 	// lease on a busy machine ends, so only tests of the lease have one.
@@ -80,7 +83,7 @@ func Binary(t testing.TB) string {
 // comes before it.
 func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	t.Helper()
-	if len(o.Namespaces) == 0 {
+	if len(o.Namespaces) == 0 && !o.All {
 		t.Fatal("ProductOptions.Namespaces is empty: Loadline would act on the applications of other tests")
 	}
 	program := Binary(t)

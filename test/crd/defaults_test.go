@@ -35,6 +35,7 @@ func TestDefaults(t *testing.T) {
 	edit(t, want, `
 		spec.mode: Recommend
 		spec.interval: 15s
+		spec.policy: {baseline: planner}
 		spec.fallback: hpa
 		spec.respectManualChangesFor: 1h
 		spec.objectives[0].kind: "*"

@@ -23,7 +23,7 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 		t.Fatalf("controller-gen: %v\n%s", err, out)
 	}
 	made, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(made) != 2 {
+	if err != nil || len(made) != 3 {
 		t.Fatalf("made %v, %v", made, err)
 	}
 	for _, file := range made {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSamplesAreGood(t *testing.T) {
-	s := newServer(t)
+	servers := map[string]*server{"LoadLine": newServer(t), "LoadLineClass": newServerOf(t, classDefinition)}
 	files, err := filepath.Glob("../../deploy/samples/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no samples: %v", err)
@@ -17,7 +17,12 @@ func TestSamplesAreGood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, wrong := range s.take(parse(t, string(text))) {
+		object := parse(t, string(text))
+		s := servers[object["kind"].(string)]
+		if s == nil {
+			t.Fatalf("%s is a %v", filepath.Base(file), object["kind"])
+		}
+		for _, wrong := range s.take(object) {
 			t.Errorf("%s: %s", filepath.Base(file), wrong)
 		}
 	}

@@ -33,7 +33,8 @@ var refusals = []struct{ name, change, want string }{
 	{"a service for all kinds", `spec.objectives[1].service: web`, `spec.objectives[1]: service belongs to one kind of request`},
 
 	// Prometheus.
-	{"no server", `spec.prometheus: absent`, `spec.prometheus: Required value`},
+	{"credentials without a server", `spec.prometheus.url: absent`,
+		`spec.prometheus: without url the server of the class is used, with its credentials: give url, or leave bearerToken`},
 	{"an address that is none", `spec.prometheus.url: prometheus:9090`,
 		`spec.prometheus.url: must be an address such as http://prometheus.monitoring:9090`},
 	{"a password in the address", `spec.prometheus.url: https://me:secret@prometheus`, `spec.prometheus.url: contains a name or password`},
@@ -86,6 +87,15 @@ var refusals = []struct{ name, change, want string }{
 		`spec.policy.model.claim.path: must be a path below`},
 	{"any folder by a claim", `spec.policy.model: {claim: {name: ../etc}}`,
 		`spec.policy.model.claim.name: must be the name of a PersistentVolumeClaim`},
+
+	// Announced events.
+	{"an event that ends before it begins", `spec.events[0].end: "2026-11-27T07:00:00Z"`,
+		`spec.events[0]: end must be after start`},
+	{"an event at any time", `spec.events[0].start: tomorrow`, `spec.events[0].start in body must be of type date-time`},
+	{"an event of any size", `spec.events[0].factor: 1001`, `spec.events[0].factor: must be from 0.01 to 1000`},
+	{"an event of no name", `spec.events[0].name: "a,b"`, `spec.events[0].name: must consist of letters, digits, hyphens`},
+	{"an event twice", `spec.events[1]: {name: sale, start: "2026-11-28T08:00:00Z", end: "2026-11-28T09:00:00Z", factor: 2}`,
+		`spec.events[1]: Duplicate value: {"name":"sale"}`},
 
 	// Services.
 	{"no service", `spec.services: []`, `spec.services in body should have at least 1 items`},

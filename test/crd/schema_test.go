@@ -24,7 +24,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const definition = "../../deploy/crd/loadline.dev_loadlines.yaml"
+const (
+	definition      = "../../deploy/crd/loadline.dev_loadlines.yaml"
+	classDefinition = "../../deploy/crd/loadline.dev_loadlineclasses.yaml"
+)
+
+// definitions of both resources.
+var definitions = []string{definition, classDefinition}
 
 // server does with an object what the API server does before it is kept.
 type server struct {
@@ -33,7 +39,7 @@ type server struct {
 	rules      *cel.Validator
 }
 
-func readDefinition(t *testing.T) *apiextensions.CustomResourceDefinition {
+func readDefinition(t *testing.T, definition string) *apiextensions.CustomResourceDefinition {
 	t.Helper()
 	text, err := os.ReadFile(definition)
 	if err != nil {
@@ -54,9 +60,11 @@ func readDefinition(t *testing.T) *apiextensions.CustomResourceDefinition {
 	return &internal
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t *testing.T) *server { t.Helper(); return newServerOf(t, definition) }
+
+func newServerOf(t *testing.T, definition string) *server {
 	t.Helper()
-	d := readDefinition(t)
+	d := readDefinition(t, definition)
 	schema := d.Spec.Validation
 	if schema == nil {
 		schema = d.Spec.Versions[0].Schema
@@ -126,14 +134,21 @@ func parse(t *testing.T, text string) map[string]any {
 // The API server takes the definition: structural, defaults sound, names free, and
 // no rule that might cost more than it allows.
 func TestDefinitionIsAccepted(t *testing.T) {
-	for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), readDefinition(t)) {
-		t.Error(err)
+	for _, file := range definitions {
+		for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), readDefinition(t, file)) {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 
 // What kubectl explain shows: every field of ours says what it is.
 func TestEveryFieldIsDocumented(t *testing.T) {
-	d := readDefinition(t)
+	for _, file := range definitions {
+		checkDocumented(t, readDefinition(t, file))
+	}
+}
+
+func checkDocumented(t *testing.T, d *apiextensions.CustomResourceDefinition) {
 	schema := d.Spec.Validation
 	if schema == nil {
 		schema = d.Spec.Versions[0].Schema
@@ -159,7 +174,12 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 
 // Everything is bounded, so that an object and the cost of its rules are.
 func TestEverythingIsBounded(t *testing.T) {
-	d := readDefinition(t)
+	for _, file := range definitions {
+		checkBounded(t, readDefinition(t, file))
+	}
+}
+
+func checkBounded(t *testing.T, d *apiextensions.CustomResourceDefinition) {
 	schema := d.Spec.Validation
 	if schema == nil {
 		schema = d.Spec.Versions[0].Schema

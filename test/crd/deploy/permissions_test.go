@@ -29,6 +29,14 @@ var uses = []use{
 	{[]string{"loadline.dev loadlines read"}, "internal/controller/controller.go", `c\.Client\.Get\(`},
 	{[]string{"loadline.dev loadlines patch"}, "internal/controller/release.go", `c\.Client\.Patch\(`},
 	{[]string{"loadline.dev loadlines/status patch"}, "internal/controller/confirm.go", `Client\.Status\(\)\.Patch\(`},
+	{[]string{"loadline.dev loadlineclasses read"}, "internal/controller/class.go", `c\.Client\.List\(`},
+	{[]string{"loadline.dev loadlineclasses/status patch"}, "internal/controller/reserve.go", `Client\.Status\(\)\.Patch\(`},
+	{[]string{"apps deployments create", "apps deployments patch", " podtemplates create", " podtemplates patch",
+		"autoscaling.x-k8s.io capacitybuffers create", "autoscaling.x-k8s.io capacitybuffers patch"}, "internal/kube/reserve.go",
+		`r\.Client\.Apply\(`},
+	{[]string{"apps deployments delete", " podtemplates delete", "autoscaling.x-k8s.io capacitybuffers delete"},
+		"internal/kube/reserve.go", `r\.Client\.Delete\(`},
+	{[]string{"scheduling.k8s.io priorityclasses get"}, "internal/kube/reserve.go", `r\.Live\.Get\(`},
 	{[]string{" secrets get", " configmaps get"}, "internal/controller/sources.go", `n\.reader\.Get\(`},
 	{[]string{"events.k8s.io events create", "events.k8s.io events patch"}, "internal/controller/events.go", `d\.events\.Eventf\(`},
 	{[]string{"apps deployments read", "apps statefulsets read", "argoproj.io rollouts read"}, "internal/kube/workload.go",
@@ -64,6 +72,7 @@ func TestRolesGiveWhatTheCodeUses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, filepath.Join(deploy, "optional", "reserve.yaml"))
 	given := map[string]string{}
 	for _, file := range files {
 		for id, o := range objects(t, read(t, file)) {
@@ -119,6 +128,7 @@ func permissions(t *testing.T, o object) []string {
 var forwarding = map[string]string{
 	"internal/controller/fence.go":   `^f\.(Client|SubResourceClient)\.`,
 	"internal/controller/confirm.go": `^c\.cluster\.Apply\(`,
+	"internal/kube/reserve.go":       `^r\.apply\(`,
 }
 
 // Every call that writes to a cluster is in the table above.

@@ -22,6 +22,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 		{"rollouts: true", "rbac/optional-rollouts.yaml"},
 		{"recreate: true", "rbac/optional-recreate.yaml"},
 		{"serviceMonitor: {enabled: true}", "optional/service-monitor.yaml"},
+		{"reserve: true", "optional/reserve.yaml"},
 		{"admissionPolicy: true", "admission/pod-size.yaml"},
 		{"sources: [{namespace: shop, secrets: [prometheus-token], configMaps: [monitoring-ca, shop-twin]}]",
 			"rbac/namespace-secrets.yaml"},
@@ -47,7 +48,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 func TestCopiesInTheChartAreUpToDate(t *testing.T) {
 	sources := map[string]string{}
 	for _, pattern := range []string{"crd/*.yaml", "rbac/cluster-role.yaml", "rbac/leader-election.yaml", "rbac/optional-*.yaml",
-		"admission/pod-size.yaml"} {
+		"rbac/classes.yaml", "admission/pod-size.yaml", "optional/reserve.yaml"} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("nothing is %s: %v", pattern, err)
