@@ -76,7 +76,7 @@ func Manifests(spec string, t Target) ([]Document, error) {
 // has no manifest.
 func (t Target) setup(v policy.Values) (all []Document, remarks []string) {
 	lifted := v["limits"] == "lifted"
-	requests, known := policy.RequestsOf(v["request"])
+	requests, known := policy.CoresOf(v["request"])
 	for i := range t.App.Services {
 		s := &t.App.Services[i]
 		size := s.Size

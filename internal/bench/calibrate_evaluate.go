@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -46,6 +47,13 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int) (Try, error) {
 	fresh := Try{Spec: spec, Engine: engine, margin: s.Margin}
 	t, scenes := fresh, s.scenes()
+	if engine == "event" && loads == all {
+		var err error
+		if fresh.beyond, err = s.evaluateBeyond(ctx, fresh); err != nil {
+			return t, err
+		}
+		t.beyond = fresh.beyond
+	}
 	coreHours, bill := 0.0, 0.0 // sums of logarithms
 	for _, scene := range scenes {
 		one, err := s.evaluateScene(ctx, fresh, scene, loads)
@@ -91,6 +99,19 @@ func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScen
 		}
 	}
 	return t, nil
+}
+
+// evaluateBeyond is the share over the SLO of the worst load in each of the clusters beyond.
+func (s *search) evaluateBeyond(ctx context.Context, t Try) ([]float64, error) {
+	var worst []float64
+	for _, cluster := range s.Beyond {
+		one, err := s.evaluateScene(ctx, t, CalibrationScene{s.App, s.Loads, []pool.Cluster{cluster}}, all)
+		if err != nil {
+			return nil, err
+		}
+		worst = append(worst, one.Over)
+	}
+	return worst, nil
 }
 
 // overOf a run: without a request none was over the SLO.

@@ -36,7 +36,7 @@ const samePrice = 0.002
 
 // rank sorts, best first: the cheapest of those that meet the SLO without too many changes, then
 // those with too many, then the others by their violation. Ties go to the default.
-func rank(tries []Try, s space) []Try {
+func rank(tries []Try) []Try {
 	ranked := slices.Clone(tries)
 	slices.SortStableFunc(ranked, func(a, b Try) int {
 		if a.feasible() != b.feasible() {
@@ -47,7 +47,7 @@ func rank(tries []Try, s space) []Try {
 		}
 		if !a.feasible() {
 			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()),
-				cmp.Compare(s.distance(a.point), s.distance(b.point)))
+				cmp.Compare(a.far, b.far))
 		}
 		if a.calm() != b.calm() {
 			if a.calm() {
@@ -55,7 +55,7 @@ func rank(tries []Try, s space) []Try {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
+		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.far, b.far),
 			cmp.Compare(a.cost(), b.cost()))
 	})
 	return ranked

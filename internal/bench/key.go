@@ -36,6 +36,7 @@ type identity struct {
 	Settings *guard.Settings `json:",omitempty"` // of the guard
 	Interval time.Duration   `json:",omitempty"`
 	Axes     []string        `json:",omitempty"`
+	Begin    time.Time       `json:",omitzero"`
 	Partial  []loadline.SLO  `json:",omitempty"`
 	Extra    any             `json:",omitempty"` // of preparations
 }
@@ -70,7 +71,7 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
-		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Extra: extra,
+		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Begin: s.Begin, Partial: s.Partial, Extra: extra,
 	})
 }
 

@@ -38,6 +38,9 @@ type Matrix struct {
 	Neighbours []float64
 	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
 	Margin float64
+	// Floors is the value of the setting floor that earlier data suggest for what is calibrated; "" =
+	// from the validation data.
+	Floors string
 	// Churn limits the changes of a calibrated setting; nil = any.
 	Churn    *Churn
 	Baseline string // label of the policy that others are compared with; "" = the first policy
@@ -139,6 +142,14 @@ func ParsePolicy(text string) Policy {
 		}
 	}
 	return p
+}
+
+// specs of the policy: one, or those of all plain rules if they are calibrated together.
+func (p Policy) specs() []string {
+	if p.Calibrated {
+		return rulesOf(p.Spec)
+	}
+	return []string{p.Spec}
 }
 
 // needsSearch reports whether the policy is an oracle whose schedule has to be searched.
