@@ -119,6 +119,8 @@ type Try struct {
 	Over      float64 `json:"over_slo_ratio"` // of the worst run
 	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
 	Changes   float64 `json:"changes_per_hour"`
+	// Remark is why the setting cannot be the best; "" = it can.
+	Remark string `json:"remark,omitempty"`
 
 	point  []float64
 	far    float64   // from the default, in ranges
@@ -328,7 +330,18 @@ func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 	}
 	s.found.Spec = s.found.Best.Spec
 	s.found.Tried = append(s.found.Tried, tries...)
+	for _, t := range append([]*Try{&s.found.Default, &s.found.Best}, pointers(s.found.Tried)...) {
+		t.Remark = t.remark()
+	}
 	return &s.found, nil
+}
+
+func pointers(all []Try) []*Try {
+	to := make([]*Try, len(all))
+	for i := range all {
+		to[i] = &all[i]
+	}
+	return to
 }
 
 // countBeyond adds the clusters beyond in which at least one of the settings meets the SLO.

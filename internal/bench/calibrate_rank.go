@@ -22,7 +22,19 @@ func (t *Try) feasible() bool {
 // calm reports whether a setting changes no more often than is allowed.
 func (t *Try) calm() bool { return t.most == 0 || t.Changes <= t.most }
 
-// cost is the bill of a pool; without one, the core-hours.
+func (t *Try) remark() string {
+	switch {
+	case !t.feasible():
+		return "too many requests over the SLO"
+	case !t.calm():
+		return "too many changes"
+	}
+	return ""
+}
+
+// Cost is the bill of a pool; without one, the core-hours.
+func (t *Try) Cost() float64 { return t.cost() }
+
 func (t *Try) cost() float64 {
 	if t.Bill > 0 {
 		return t.Bill

@@ -44,7 +44,7 @@ func (p Preference) Check() error {
 	return nil
 }
 
-// selection calibrates the baselines on the second part of the history, takes the best of them as
+// selection tunes the baselines on the second part of the history, takes the best of them as
 // the fallback rule, and chooses a candidate that runs with it.
 func (p *proof) selection(ctx context.Context) error {
 	on, err := stretches(p.folder.Selection, selectionStretch, nil)
@@ -54,7 +54,7 @@ func (p *proof) selection(ctx context.Context) error {
 	s := &p.evaluation.Selection
 	s.Stretches = evaluated(on, p.folder.Subject.Selection.From)
 	work := comparison{dir: SelectionDir, on: on, length: selectionStretch, seeds: 1, calibration: calibrationLoads(on),
-		from: p.folder.Subject.Selection.From}
+		from: p.folder.Subject.Selection.From, floors: p.folder.floors()}
 	if err := p.calibrate(ctx, work); err != nil {
 		return err
 	}
@@ -64,6 +64,9 @@ func (p *proof) selection(ctx context.Context) error {
 	}
 	rule := bestRule(s.Entries)
 	s.Rule, s.Fallback = rule.Label, rule.Policy
+	if len(p.candidates) == 0 {
+		return nil
+	}
 	work.policies = nil
 	for _, c := range p.candidates {
 		d, err := p.deployment(p.folder, c, s.Fallback)
@@ -150,9 +153,16 @@ func (p *proof) calibrate(ctx context.Context, work comparison) error {
 	if len(work.policies) == 0 {
 		return nil
 	}
-	found, err := p.run(ctx, work)
+	results, err := p.results(ctx, work)
 	if err != nil {
 		return err
+	}
+	found, err := p.summed(work, results.Rows)
+	if err != nil {
+		return err
+	}
+	if c := results.Calibrations[TunedLabel]; c != nil {
+		p.evaluation.Selection.Tried = c.Tried
 	}
 	for i := range p.rules {
 		if e := entryOf(found, p.rules[i].Label); e != nil {

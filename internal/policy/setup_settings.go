@@ -203,3 +203,18 @@ func CoresSetting(app *loadline.App, cores []float64) string {
 	}
 	return strings.Join(parts, "+")
 }
+
+// SizeUnder is the size of a service's pods with the settings request and limits around a rule, as
+// far as these name figures.
+func SizeUnder(request, limits string, s *loadline.Service) loadline.Size {
+	size := s.Size
+	if cores, named := CoresOf(limits); named && cores[s.Name] > 0 {
+		size.CPULimit = cores[s.Name]
+	} else if limits == "lifted" {
+		size.CPULimit = max(s.Bounds.MaxCPU, 0)
+	}
+	if cores, named := CoresOf(request); named && cores[s.Name] > 0 {
+		size.CPURequest = cores[s.Name]
+	}
+	return size
+}
