@@ -55,7 +55,7 @@ func sizeSteps(app *loadline.App, from, to string) []string {
 		services []string
 	}{
 		{"lower the CPU request of", lower}, {"raise the CPU request of", raise}, {"lift the CPU limit of", lift},
-		{"set the CPU limit of", limits},
+		{"raise the CPU limit of", limits},
 	} {
 		if len(step.services) > 0 {
 			all = append(all, step.verb+" "+enumerated(step.services, mostNamed))
