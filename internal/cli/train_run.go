@@ -387,6 +387,9 @@ func printRun(w io.Writer, f *pipeline.Folder) error {
 		if c.Failed != "" {
 			with = "failed: " + c.Failed
 		}
+		if c.Policy != "" {
+			with = "needs no training"
+		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", c.Name, c.Method, c.Seed, c.Steps, len(c.Curves), with)
 	}
 	if err := t.Flush(); err != nil {
