@@ -50,10 +50,10 @@ func newEvaluate() *cobra.Command {
 		Long: `Judges what loadline train wrote to a folder, as it would run: a deployment is a policy behind
 the guard of the controller, with its fallback rule, on the axes that a LoadLine allows (--axes).
 Baselines are deployments too, on the same axes: what you run today (--today), HPA at its defaults,
-and HPA with its best settings.
+and the best plain deployment that loadline tune would find.
 
 The history has three parts in time order. Models were fitted to the first. On the second, rules
-are calibrated, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
+are tuned, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
   cost      the cheapest that meets the SLO
   latency   the lowest latency relative to the SLO, at no more than the cost of the rule
   balanced  the lowest sum of cost relative to the rule and latency relative to the SLO

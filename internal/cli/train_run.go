@@ -86,6 +86,7 @@ func methodHelp() string {
 	for _, m := range policy.TrainableMethods() {
 		fmt.Fprintf(&b, "  %-21s  %s\n", m.Name, m.About)
 	}
+	fmt.Fprintf(&b, "  %-21s  %s\n", "planner", "needs no training: it learns as it runs (docs/planner.md)")
 	return b.String()
 }
 
