@@ -185,14 +185,19 @@ type search struct {
 	all       []Try // of the rules that are searched
 	finalists []Try // the default of the first rule, then the best of each
 	found     Calibration
+	work      float64 // done so far, in trials of the search
 }
 
 // refinements around the best point, each with half the stride of the last, down to a quarter.
 const refinements = 4
 
-// planned is the approximate number of trials, for the progress.
+// confirmationWork is the work of a trial in the event engine, on all loads and clusters, in trials
+// of the search; for the progress.
+const confirmationWork = 20
+
+// planned is the approximate work, in trials of the search.
 func (s *search) planned() float64 {
-	n := 2 * confirmed
+	n := (1 + len(s.spaces)) * confirmed * confirmationWork / 2
 	for _, space := range s.spaces {
 		n += len(space.gridPoints()) + refinements*len(space.dimensions) + survivors
 	}

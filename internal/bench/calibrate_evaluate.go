@@ -26,10 +26,14 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 			}
 		})
 	}
+	each := 1.0
+	if engine == "event" && loads == all {
+		each = confirmationWork
+	}
 	for i := range specs {
 		next <- i
-		if s.Progress != nil {
-			s.Progress(min(1, float64(len(s.found.Tried)+i)/s.planned()))
+		if s.work += each; s.Progress != nil {
+			s.Progress(min(1, (s.work-each)/s.planned()))
 		}
 	}
 	close(next)

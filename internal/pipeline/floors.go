@@ -9,14 +9,11 @@ import (
 	"github.com/loadline/loadline/internal/policy"
 )
 
-// Floors by the clock that a deployment may have: the replicas that the load of an hour needed on
-// the median of the days of the training part, at its busiest ten minutes, with pods at floorUse of
-// their requests. Working days and weekends are told apart if there is a day of each. They are as
-// long as one number of replicas is enough for.
-const (
-	floorUse  = 0.8
-	floorOver = 10 * time.Minute
-)
+// floorOver is the time over which the load of an hour is largest. Floors by the clock that a
+// deployment may have are the replicas that it needed in the busiest ten minutes of the hour, on the
+// median of the days of the training part, with pods at their CPU requests. Working days and weekends
+// are told apart if there is a day of each.
+const floorOver = 10 * time.Minute
 
 // floors of the application, in the notation of policies; "off" = none needs more than one replica.
 func (f *Folder) floors() string {
@@ -44,7 +41,7 @@ func (f *Folder) floors() string {
 		for _, days := range kinds {
 			peaks := hourlyPeaks(begin, f.Training.Duration(), f.Training.Step, days, cores)
 			for hour, needed := range peaks {
-				n := int(math.Ceil(needed/(floorUse*s.Size.CPURequest) - 1e-9))
+				n := int(math.Ceil(needed/s.Size.CPURequest - 1e-9))
 				if s.Bounds.MaxReplicas > 0 {
 					n = min(n, s.Bounds.MaxReplicas)
 				}

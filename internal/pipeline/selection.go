@@ -55,11 +55,15 @@ func (p *proof) selection(ctx context.Context) error {
 	s.Stretches = evaluated(on, p.folder.Subject.Selection.From)
 	work := comparison{dir: SelectionDir, on: on, length: selectionStretch, seeds: 1, calibration: calibrationLoads(on),
 		from: p.folder.Subject.Selection.From, floors: p.folder.floors()}
-	if err := p.calibrate(ctx, work); err != nil {
+	tuned, rules := 0.15, 0.25 // of the progress
+	if len(p.candidates) == 0 {
+		tuned, rules = 0.35, 0.5
+	}
+	if err := p.calibrate(ctx, work, tuned); err != nil {
 		return err
 	}
 	work.policies = slices.DeleteFunc(slices.Clone(p.rules), func(b bench.Policy) bool { return isOracle(b.Spec) }) // it needs no choice
-	if s.Entries, err = p.onSelection(ctx, work, 0.15, 0.25); err != nil {
+	if s.Entries, err = p.onSelection(ctx, work, tuned, rules); err != nil {
 		return err
 	}
 	rule := bestRule(s.Entries)
@@ -137,11 +141,11 @@ func (p *proof) onBusyNodes(ctx context.Context, work comparison, whole, entries
 }
 
 // calibrate searches the settings of the baselines that are to be calibrated.
-func (p *proof) calibrate(ctx context.Context, work comparison) error {
+func (p *proof) calibrate(ctx context.Context, work comparison, share float64) error {
 	p.rules = p.baselines(p.folder)
 	// The search is the same in all stretches, and begins with the replicas for the busiest.
 	peak := slices.MaxFunc(work.on, func(a, b Stretch) int { return cmp.Compare(a.Load.Mean(), b.Load.Mean()) })
-	work.on, work.share = []Stretch{peak}, [2]float64{0, 0.15}
+	work.on, work.share = []Stretch{peak}, [2]float64{0, share}
 	if busy := busiest(p.conditions()); busy != nil { // a setting must also do on empty nodes
 		work.under, work.levels = []Condition{*busy}, bench.NeighbourLevels
 	}

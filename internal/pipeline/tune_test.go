@@ -145,7 +145,7 @@ func TestThePlannerIsACandidateWithoutTraining(t *testing.T) {
 // TestFloorsOfTheTrainingPart: replicas by the hour, of working days and of weekends.
 func TestFloorsOfTheTrainingPart(t *testing.T) {
 	app := single()
-	app.Services[0].Size.CPURequest = 0.5
+	app.Services[0].Size.CPURequest = 0.25
 	w, err := workload.Parse("diurnal:low=5,high=100,peak=14h", 8*24*time.Hour, time.Minute, 1)
 	if err != nil {
 		t.Fatal(err)
