@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar papers drift bench fuzz clean
+.PHONY: help build image demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,16 @@ bar: bin/loadline ## run the suite bar and write docs/bar.md (about two hours on
 	rm -rf out/bar
 	bin/loadline bench --suite bar --out out/bar && bin/loadline report out/bar -o out/bar.html && bin/loadline report out/bar -o out/bar.md
 	{ printf '# The bar\n\nMade by `make bar` at commit %s; the set-up is in [results.md](results.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/bar.md; } > docs/bar.md
+
+regimes: bin/loadline ## run the suite regimes and write docs/regimes.md (about an hour on two cores)
+	rm -rf out/regimes
+	bin/loadline bench --suite regimes --out out/regimes && bin/loadline report out/regimes -o out/regimes.html && bin/loadline report out/regimes -o out/regimes.md
+	{ cat docs/regimes.head.md; echo "Made by \`make regimes\` at commit $$(git rev-parse --short HEAD)."; echo; cat out/regimes.md; } > docs/regimes.md
+
+seasons: bin/loadline ## run the suite seasons and write docs/seasons.md (about an hour on two cores)
+	rm -rf out/seasons
+	bin/loadline bench --suite seasons --out out/seasons && bin/loadline report out/seasons -o out/seasons.html && bin/loadline report out/seasons -o out/seasons.md
+	{ printf '# Two weeks\n\nMade by `make seasons` at commit %s. Scenes: `internal/bench/suites_seasons.go`.\n\n' "$$(git rev-parse --short HEAD)"; cat out/seasons.md; } > docs/seasons.md
 
 papers: bin/loadline-lab ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)
 	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline-lab paper $$p --out out/papers > /dev/null || exit 1; done

@@ -40,6 +40,10 @@ type Service struct {
 	// amount of work, which takes longer under a smaller CPU limit or on a crowded node.
 	StartupCPU float64 `json:",omitzero"`
 
+	// Contention is how much CPU time each other request at work in the replica adds to a visit, as
+	// a share of its own: locks and caches that requests share, as in a database.
+	Contention float64 `json:",omitzero"`
+
 	// OptionalPrice is the cost of one dropped optional call to this service, in units of one
 	// request over its SLO: brownout is never free.
 	OptionalPrice float64

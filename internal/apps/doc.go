@@ -28,6 +28,7 @@
 //	    memory: {base: 40Mi, perRequest: 64Ki}         # perRequest: default 0
 //	    startup: {mean: 2s, cv: 0.2}                   # cv: default 0.2
 //	    startupCPU: 1             # cores used while it starts; default 0
+//	    contention: 0.02          # CPU that each other request at work adds to a visit, as a share; default 0
 //	    replicas: 2               # default: the lower bound
 //	    size:                     # per replica; no limit = none
 //	      cpu: {request: 100m, limit: 200m}

@@ -148,6 +148,9 @@ func encodeServices(app *loadline.App) *yaml.Node {
 		if s.StartupCPU != 0 {
 			put(m, "startupCPU", word(formatCores(s.StartupCPU)))
 		}
+		if s.Contention != 0 {
+			put(m, "contention", word(formatNumber(s.Contention)))
+		}
 		put(m, "replicas", count(s.Replicas))
 		put(m, "size", encodeSize(s.Size))
 		bounds := inline(mapping())

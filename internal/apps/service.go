@@ -29,7 +29,7 @@ func (r *reader) services(top object) []loadline.Service {
 func (r *reader) service(e entry) loadline.Service {
 	o := r.object(e.at, "a mapping that describes a service",
 		"cpu", "wait", "idle", "workers", "backlog", "hold", "memory", "startup", "startupCPU",
-		"replicas", "size", "bounds", "versions", "optionalPrice", "retryBudget")
+		"replicas", "size", "bounds", "versions", "optionalPrice", "retryBudget", "contention")
 	s := loadline.Service{Name: e.key}
 	s.CPU = r.dist(o, "cpu", positiveDuration, 1)
 	if o.has("wait") {
@@ -44,6 +44,7 @@ func (r *reader) service(e entry) loadline.Service {
 	s.Memory = r.memory(o)
 	s.Startup = r.dist(o, "startup", anyDuration, 0.2)
 	s.StartupCPU = orNone(o, "startupCPU", anyCores, 0)
+	s.Contention = orNone(o, "contention", share, 0)
 	s.Bounds = r.bounds(o)
 	s.Replicas = orDefault(o, "replicas", countRule(0, maxPods), s.Bounds.MinReplicas)
 	s.Size = r.size(o)

@@ -56,6 +56,9 @@ func (b Bound) Below(bill float64) bool { return bill < (b.Bill-4*b.Deviation)*(
 
 // BoundOf a scene.
 func BoundOf(app *loadline.App, cluster pool.Cluster, perturb simulate.Perturb, warmUp, duration time.Duration, rate policy.Rate) Bound {
+	if n := perturb.Neighbours; n != nil {
+		cluster.Neighbours = *n
+	}
 	nodes := boundNodes(app, cluster)
 	known := duration
 	lossy := false

@@ -52,8 +52,10 @@ type levelSearch struct {
 }
 
 func newLevelSearch(ctx context.Context, task LevelSearch) *levelSearch {
-	// Noise, loss and lag of metrics do not affect it; slow pod starts do.
-	task.Perturb = simulate.Perturb{SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances}
+	// Noise, loss and lag of metrics do not affect it; slow pod starts and neighbours do.
+	task.Perturb = simulate.Perturb{
+		SlowStart: task.Perturb.SlowStart, Disturbances: task.Perturb.Disturbances, Neighbours: task.Perturb.Neighbours,
+	}
 	return &levelSearch{LevelSearch: task, ctx: ctx, cache: map[string]Try{}}
 }
 

@@ -92,7 +92,7 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 		}
 		c.loads = append(c.loads, load)
 	}
-	if c.perturb, err = p.onRun(a.Model, c.duration()); err != nil {
+	if c.perturb, err = p.onRun(a.Model, c.cluster, c.duration()); err != nil {
 		return nil, err
 	}
 	return c, m.checkCell(c)

@@ -19,6 +19,11 @@ type Workload struct {
 	Spec    string // generators, a built-in, or a file
 	Options workload.Options
 
+	// Past and PastSpec are the length and the generators of the earlier data that settings are
+	// calibrated on; zero = those of the runs, with other draws.
+	Past     time.Duration
+	PastSpec string
+
 	// Trace: the file is in the folder of public traces, and the workload is left out if that
 	// is not available.
 	Trace bool
@@ -51,7 +56,7 @@ func Hour(n int) Span {
 // Shorter is the workload with another length: of a trace, the beginnings of its parts.
 func (w Workload) Shorter(d time.Duration) Workload {
 	if !w.Trace {
-		w.Options.Duration = d
+		w.Options.Duration, w.Past = d, min(w.Past, d)
 		return w
 	}
 	w.Test.To = min(w.Test.To, w.Test.From+d)
@@ -178,12 +183,18 @@ func (o *opened) open(w Workload, which part, seed uint64) (*workload.Workload, 
 		return w.Given.Test, nil
 	}
 	if generated(w.Spec) {
-		options := w.Options
+		spec, options := w.Spec, w.Options
 		options.Seed = seed
+		if which == validationPart && w.PastSpec != "" {
+			spec = w.PastSpec
+		}
+		if which == validationPart && w.Past > 0 {
+			options.Duration = w.Past
+		}
 		if w.Peak > 0 {
 			options.Peak = w.Peak
 		}
-		made, _, err := workload.Open(w.Spec, options)
+		made, _, err := workload.Open(spec, options)
 		return made, err
 	}
 	all, err := o.file(w)

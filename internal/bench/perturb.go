@@ -3,11 +3,13 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
@@ -20,8 +22,10 @@ type Perturbation struct {
 	Name, About string
 
 	run  simulate.Perturb // faults throughout the run
-	mid  func(app *loadline.App, at time.Duration) (sim.Disturbance, error)
+	mid  func(app *loadline.App, at time.Duration) ([]sim.Disturbance, error)
 	load func(app *loadline.App, w *workload.Workload) (*workload.Workload, error)
+	// neighbours of the run, of those of the scene.
+	neighbours func(n pool.Neighbours, duration time.Duration) pool.Neighbours
 }
 
 // Perturbations in the order of tables.
@@ -38,6 +42,19 @@ func Perturbations() []Perturbation {
 		{Name: "node-lost", About: "in mid-run a node is gone, and its pods with it", mid: loseNode},
 		{Name: "flash-5x", About: "five times the load within a minute, for a sixth of the run", load: flashCrowd},
 		{Name: "mix-shift", About: "in mid-run the kinds of requests swap their shares, the first with the last", load: shiftMix},
+		{Name: "mix-dear", About: "in mid-run the kind of request that needs most CPU becomes half of all", load: dearMix},
+		{Name: "growth", About: "the load is 22 % above what settings were calibrated with: 5 % a week, four weeks later", load: grow},
+		{Name: "neighbours-wake", About: "in mid-run the neighbours use 85 % of the nodes", neighbours: wake},
+		{Name: "wrong-twin", About: "the application model that policies have needs half of the CPU time", run: simulate.Perturb{Twin: 0.5}},
+		{Name: "retry-storm", About: "clients give up after four times the SLO's latency and retry twice; in mid-run the service that uses " +
+			"most CPU needs five times as much for a minute", mid: slowMinute,
+			run: simulate.Perturb{Clients: &simulate.Clients{Patience: 4, Retries: loadline.Retries{Attempts: 2, Backoff: 100 * time.Millisecond}}}},
+		{Name: "release-week-1", About: "after three sevenths of the run the service that uses most CPU needs 30 % more",
+			mid: releases(release{3. / 7, firstRelease})},
+		{Name: "release-week-2", About: "after two sevenths of the run the service that uses most CPU needs 25 % more",
+			mid: releases(release{2. / 7, secondRelease})},
+		{Name: "release-week-2-stale", About: "the same, and 30 % more from the start than at calibration",
+			mid: releases(release{0, firstRelease}, release{2. / 7, secondRelease})},
 	}
 }
 
@@ -68,37 +85,99 @@ func (p Perturbation) onLoad(app *loadline.App, w *workload.Workload) (*workload
 }
 
 // onRun is the perturbation of the metrics and the cluster.
-func (p Perturbation) onRun(app *loadline.App, duration time.Duration) (simulate.Perturb, error) {
+func (p Perturbation) onRun(app *loadline.App, cluster pool.Cluster, duration time.Duration) (simulate.Perturb, error) {
 	run := p.run
+	if p.neighbours != nil {
+		n := p.neighbours(cluster.Neighbours, duration)
+		run.Neighbours = &n
+	}
 	if p.mid != nil {
-		d, err := p.mid(app, duration/2)
-		if err != nil {
+		var err error
+		if run.Disturbances, err = p.mid(app, duration/2); err != nil {
 			return run, err
 		}
-		run.Disturbances = []sim.Disturbance{d}
 	}
 	return run, nil
 }
 
-func heavierVersion(app *loadline.App, at time.Duration) (sim.Disturbance, error) {
-	busiest, most := -1, 0.0
-	for s, seconds := range apps.Mix(app, apps.CPUSeconds(app)) {
-		if seconds > most {
-			busiest, most = s, seconds
-		}
-	}
-	if busiest < 0 {
-		return sim.Disturbance{}, errors.New("no service uses any CPU")
-	}
-	return sim.Disturbance{At: at, Version: &sim.VersionChange{Service: busiest, CPUFactor: 2}}, nil
+// awake is the share of the nodes that neighbours use after they have woken up.
+const awake = 0.85
+
+// wake leaves the neighbours as they are for the first half of the run. What they request stays.
+func wake(n pool.Neighbours, duration time.Duration) pool.Neighbours {
+	before := n.Use
+	n.Use = awake
+	n.Shape = pool.Shape{Name: "wake", Step: duration/2 + 1, Factor: []float64{before / awake, 1}}
+	return n
 }
 
-func loseNode(app *loadline.App, at time.Duration) (sim.Disturbance, error) {
+// busiest is the service that uses most CPU.
+func busiest(app *loadline.App) (int, error) {
+	service, most := -1, 0.0
+	for s, seconds := range apps.Mix(app, apps.CPUSeconds(app)) {
+		if seconds > most {
+			service, most = s, seconds
+		}
+	}
+	if service < 0 {
+		return 0, errors.New("no service uses any CPU")
+	}
+	return service, nil
+}
+
+func heavierVersion(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
+	s, err := busiest(app)
+	return []sim.Disturbance{{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: 2}}}, err
+}
+
+// Releases of a season, as factors on the CPU time of the service that uses most.
+const (
+	firstRelease  = 1.3
+	secondRelease = 1.25
+)
+
+// release of the service that uses most CPU, after a share of the run.
+type release struct{ after, factor float64 }
+
+func releases(all ...release) func(*loadline.App, time.Duration) ([]sim.Disturbance, error) {
+	return func(app *loadline.App, middle time.Duration) ([]sim.Disturbance, error) {
+		s, err := busiest(app)
+		var list []sim.Disturbance
+		for _, r := range all {
+			at := time.Duration(r.after * 2 * float64(middle))
+			list = append(list, sim.Disturbance{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: r.factor}})
+		}
+		return list, err
+	}
+}
+
+// slowMinute is what a cold cache or a lock does to a service.
+func slowMinute(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
+	const factor = 5
+	s, err := busiest(app)
+	return []sim.Disturbance{
+		{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: factor}},
+		{At: at + time.Minute, Version: &sim.VersionChange{Service: s, CPUFactor: 1. / factor}},
+	}, err
+}
+
+// grow by 5 % a week for four weeks.
+func grow(_ *loadline.App, w *workload.Workload) (*workload.Workload, error) {
+	factor := math.Pow(1.05, 4)
+	out := *w
+	out.Rates = make([]float64, len(w.Rates))
+	for i, r := range w.Rates {
+		out.Rates[i] = r * factor
+	}
+	return &out, nil
+}
+
+func loseNode(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
 	if len(app.Nodes) < 2 {
-		return sim.Disturbance{}, fmt.Errorf("%s has %d nodes: one that can be lost needs another beside it", app.Name, len(app.Nodes))
+		return nil, fmt.Errorf("%s has %d nodes: one that can be lost needs another beside it", app.Name, len(app.Nodes))
 	}
 	first := 0
-	return sim.Disturbance{At: at, LoseNode: &first}, nil
+	return []sim.Disturbance{{At: at, LoseNode: &first}}, nil
 }
 
 // flashCrowd begins after two fifths of the run, so that policies have settled and have time to
@@ -140,7 +219,35 @@ func flashCrowd(_ *loadline.App, w *workload.Workload) (*workload.Workload, erro
 
 func shiftMix(app *loadline.App, w *workload.Workload) (*workload.Workload, error) {
 	n := len(app.Kinds)
-	if n < 2 {
+	later := make([]float64, n)
+	for i := range app.Kinds {
+		later[i] = app.Kinds[n-1-i].Share
+	}
+	return mixLater(app, w, later)
+}
+
+// dearMix gives the kind with most CPU time of a request as many requests as all others together.
+func dearMix(app *loadline.App, w *workload.Workload) (*workload.Workload, error) {
+	later := make([]float64, len(app.Kinds))
+	sum, dearest, most := 0.0, 0, 0.0
+	for k, byService := range apps.CPUSeconds(app) {
+		later[k] = app.Kinds[k].Share
+		sum += later[k]
+		seconds := 0.0
+		for _, s := range byService {
+			seconds += s
+		}
+		if seconds > most {
+			dearest, most = k, seconds
+		}
+	}
+	later[dearest] = sum - later[dearest]
+	return mixLater(app, w, later)
+}
+
+// mixLater changes the shares of the kinds in mid-run.
+func mixLater(app *loadline.App, w *workload.Workload, later []float64) (*workload.Workload, error) {
+	if len(app.Kinds) < 2 {
 		return nil, fmt.Errorf("%s has one kind of request: there is no mix to shift", app.Name)
 	}
 	if w.Mix != nil {
@@ -151,9 +258,7 @@ func shiftMix(app *loadline.App, w *workload.Workload) (*workload.Workload, erro
 		mix.Kinds = append(mix.Kinds, k.Name)
 		mix.Shares = append(mix.Shares, k.Share)
 	}
-	for i := range app.Kinds {
-		mix.Shares = append(mix.Shares, app.Kinds[n-1-i].Share)
-	}
+	mix.Shares = append(mix.Shares, later...)
 	out := *w
 	out.Mix = mix
 	return &out, nil

@@ -14,7 +14,8 @@ type Suite struct {
 	About string // what it compares, and its duration
 
 	apps   []string
-	scenes []listed // instead of the combinations of applications and the matrix's workloads
+	scenes []listed                // instead of the combinations of applications and the matrix's workloads
+	given  func() ([]Scene, error) // the same, made by hand
 	matrix Matrix
 }
 
@@ -84,6 +85,23 @@ func Suites() []Suite {
 			matrix: Matrix{Policies: barPolicies(), Seeds: 5, WarmUp: settled, Baseline: "hpa at 80 %"},
 		},
 		{
+			Name: "regimes",
+			About: "where rules fail: few workers, JVM starts, a model server, a database with a limit of connections, a retry storm, " +
+				"a mix that becomes dear, a release that doubles CPU, growth, neighbours that wake up, a wrong twin, late metrics; HPA, " +
+				"calibrated rules and the planner, an hour each, 5 seeds",
+			given:  regimeScenes,
+			matrix: Matrix{Policies: inRegimes(), Seeds: 5, WarmUp: settled},
+		},
+		{
+			Name: "seasons",
+			About: "two weeks of boutique with releases, growth and campaigns, on an elastic pool of 4-core nodes at a peak of about 40 " +
+				"requests/s: HPA, HPA calibrated on three days before, in the second week also after another calibration, and the " +
+				"planner; 2 seeds, about an hour",
+			given: seasons,
+			matrix: Matrix{Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("planner")}, Seeds: 2,
+				WarmUp: settled},
+		},
+		{
 			Name: "rivals",
 			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
 				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are available; 5 " +
@@ -109,8 +127,9 @@ func Suites() []Suite {
 				"in hours in which one thing does: " + perturbationList() + "; 5 seeds",
 			apps: []string{"boutique"},
 			matrix: Matrix{
-				Policies: rivals(), Seeds: 5, WarmUp: settled, Perturbations: PerturbationNames(),
-				Workloads: []Workload{hour("diurnal", diurnalHour)},
+				Policies: rivals(), Seeds: 5, WarmUp: settled,
+				Perturbations: PerturbationNames(),
+				Workloads:     []Workload{hour("diurnal", diurnalHour)},
 			},
 		},
 		{
@@ -207,6 +226,13 @@ func SuiteNamed(name string) (Matrix, error) {
 				return m, fmt.Errorf("suite %s: %w", name, err)
 			}
 			m.Scenes = append(m.Scenes, scene)
+		}
+		if s.given != nil {
+			scenes, err := s.given()
+			if err != nil {
+				return m, fmt.Errorf("suite %s: %w", name, err)
+			}
+			m.Scenes = append(m.Scenes, scenes...)
 		}
 		return m.withDefaults(), nil
 	}

@@ -68,6 +68,21 @@ type Perturb struct {
 	ResizeRestarts bool `json:",omitempty"`
 
 	Disturbances []sim.Disturbance
+
+	// Twin is how wrong the application model is that policies have: a factor on its CPU times; 0 =
+	// 1, it is the application itself.
+	Twin float64 `json:",omitempty"`
+	// Clients retry users' requests that fail or take too long, in the event engine; nil = as the
+	// application says.
+	Clients *Clients `json:",omitempty"`
+	// Neighbours, if set, are those of the cluster from the start of the run.
+	Neighbours *pool.Neighbours `json:",omitempty"`
+}
+
+// Clients give an attempt up after so many times the SLO's latency, and retry.
+type Clients struct {
+	Patience float64
+	Retries  loadline.Retries
 }
 
 // Hooks observe a run without changing it. Each may be nil.
@@ -146,7 +161,7 @@ func (s Spec) Validate() error {
 		add("unknown engine %q%s", s.Engine, suggest.Hint(s.Engine, Engines()))
 	}
 	if s.Engine == "fluid" {
-		if err := fluid.Check(s.App); err != nil {
+		if err := fluid.Check(s.perturbed().App); err != nil {
 			faults = append(faults, err)
 		}
 	}
@@ -156,7 +171,10 @@ func (s Spec) Validate() error {
 	if f := s.Perturb.SlowStart; !(f >= 0 && f <= 1000) {
 		add("slow start %v must be a factor from 0 to 1000", f)
 	}
-	if err := s.Cluster.Validate(); err != nil {
+	if f := s.Perturb.Twin; !(f >= 0 && f <= 1000) {
+		add("twin %v must be a factor from 0 to 1000", f)
+	}
+	if err := s.perturbed().Cluster.Validate(); err != nil {
 		faults = append(faults, err)
 	} else if err := s.Cluster.CheckApp(s.App); err != nil {
 		faults = append(faults, err)
@@ -190,7 +208,38 @@ func (s Spec) decider() (loadline.Policy, error) {
 	if s.Decider != nil {
 		return s.Decider, nil
 	}
-	return policy.New(s.Policy, s.App)
+	return policy.New(s.Policy, s.model())
+}
+
+// model is the application as policies know it.
+func (s Spec) model() *loadline.App {
+	if s.Perturb.Twin == 0 || s.Perturb.Twin == 1 {
+		return s.App
+	}
+	app := *s.App
+	app.Services = slices.Clone(app.Services)
+	for i := range app.Services {
+		cpu := &app.Services[i].CPU.Mean
+		*cpu = time.Duration(float64(*cpu) * s.Perturb.Twin)
+	}
+	return &app
+}
+
+// perturbed is the application and its cluster as they are in the run.
+func (s Spec) perturbed() Spec {
+	if n := s.Perturb.Neighbours; n != nil {
+		s.Cluster.Neighbours = *n
+	}
+	if c := s.Perturb.Clients; c != nil {
+		app := *s.App
+		app.Kinds = slices.Clone(app.Kinds)
+		for k := range app.Kinds {
+			kind := &app.Kinds[k]
+			kind.Timeout, kind.Retries = time.Duration(c.Patience*float64(kind.SLO.Latency)), c.Retries
+		}
+		s.App = &app
+	}
+	return s
 }
 
 // title is the name of the policy in the result.
@@ -206,7 +255,7 @@ func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if s.Guard == "" {
 		return nil, nil
 	}
-	rule, err := policy.New(s.Guard, s.App)
+	rule, err := policy.New(s.Guard, s.model())
 	if err != nil {
 		return nil, fmt.Errorf("guard: the rule: %w", err)
 	}
@@ -215,7 +264,7 @@ func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if s.GuardSettings != nil {
 		settings = *s.GuardSettings
 	}
-	g, err := guard.Around(settings, s.App, inner, rule)
+	g, err := guard.Around(settings, s.model(), inner, rule)
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
@@ -264,6 +313,8 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if guarded != nil {
 		policy = guarded.Ladder
 	}
+	model := s.model()
+	s = s.perturbed()
 	engine := newEngine(s.Engine, sim.Config{
 		Reserve: deployed.Reserve, RecreateAfter: deployed.RecreateAfter,
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
@@ -288,7 +339,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		}
 	})
 	run := &loop.Loop{
-		App: s.App, Policy: policy, Cluster: cluster, Clock: cluster,
+		App: model, Policy: policy, Cluster: cluster, Clock: cluster,
 		Decided: s.Hooks.Decided,
 		Record:  func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
 		CPUTime: s.Hooks.CPUTime,

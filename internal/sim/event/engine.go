@@ -67,6 +67,7 @@ type service struct {
 	weights    []float64 // cumulative shares of the versions
 	workers    int32
 	backlog    int32
+	contention float64 // see loadline.Service
 	hold       int32   // requests that may be held
 	ready      []int32 // slots
 
@@ -139,6 +140,8 @@ func newService(s *loadline.Service, seed, i uint64) service {
 		calls:   sim.Stream(seed, sim.StreamCalls, i),
 		routing: sim.Stream(seed, sim.StreamRouting, i),
 		budget:  newBudget(s.RetryBudget),
+
+		contention: s.Contention,
 	}
 	if len(s.Versions) == 0 {
 		out.cpuFactor, out.waitFactor = []float64{1}, []float64{1}

@@ -178,6 +178,9 @@ func (e *Engine) work(i int32) {
 	v := &e.visits[i]
 	v.state = onCPU
 	if v.cpu > 0 {
+		if s := &e.services[e.calls[v.call].service]; s.contention > 0 {
+			v.cpu *= 1 + s.contention*float64(e.replicas[v.slot].holding-1)
+		}
 		e.addJob(v.slot, i, v.cpu)
 		return
 	}

@@ -84,6 +84,9 @@ func (e *Engine) flowThrough(i int, g span, h float64) {
 		factor = work / in
 		s.takeHold(hold/in+factor*s.work.wait, e.unsettled)
 	}
+	if s.contention > 0 && s.ready > 0 { // by the requests at work in the last step
+		factor *= 1 + s.contention*min(s.inside/float64(s.ready), s.workers)
+	}
 	if s.held.count > 0 {
 		e.expire(s, m)
 	}

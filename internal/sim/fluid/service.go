@@ -19,8 +19,9 @@ type service struct {
 	work      work
 	curves    map[curveKey]*curve
 
-	cpuFactor float64 // from version changes
-	clump     clump
+	cpuFactor  float64 // from version changes
+	contention float64 // see loadline.Service
+	clump      clump
 
 	ready    int
 	lost     int // replicas on lost nodes that calls are still routed to
@@ -65,7 +66,7 @@ func newService(s *loadline.Service, index int) service {
 		curves:  map[curveKey]*curve{},
 		workers: max(float64(s.Workers), 1), places: max(float64(s.Workers+s.Backlog), 1),
 		idle: s.IdleCPU, base: float64(s.Memory.Base), perVisit: float64(s.Memory.PerRequest),
-		cpuFactor: 1, clump: alone, luck: 1,
+		cpuFactor: 1, clump: alone, luck: 1, contention: s.Contention,
 		latency: newAccount(), own: newAccount(),
 	}
 	for _, v := range s.Versions {
