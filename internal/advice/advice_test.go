@@ -198,7 +198,8 @@ func TestFromHPAsRefusesWhatDiffers(t *testing.T) {
 
 // TestFloorsBecomeCronTriggers: an HPA has one minimum, so KEDA scales by CPU and by the clock.
 func TestFloorsBecomeCronTriggers(t *testing.T) {
-	for _, spec := range []string{"hpa:target=70,floor=Mon-Fri/08:00-20:00:web:5+22:30-24:00:3", "keda:floor=Mon-Fri/08:00-20:00:web:5+22:30-24:00:3"} {
+	const floors = "floor=Mon-Fri/08:00-20:00:web:5+22:30-24:00:3"
+	for _, spec := range []string{"hpa:target=70," + floors, "keda:" + floors} {
 		documents := written(t, spec)
 		if len(documents) != 2 {
 			t.Fatalf("%s: %d documents", spec, len(documents))

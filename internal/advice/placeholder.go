@@ -27,7 +27,10 @@ func (t Target) placeholders(reserve float64) []Document {
 	}
 	labels := map[string]any{"app.kubernetes.io/name": name}
 	return []Document{
-		{Comments: []string{fmt.Sprintf("Reserve of %g cores: pods that keep room on the nodes and are preempted at once.", reserve)}, Object: class},
+		{
+			Comments: []string{fmt.Sprintf("Reserve of %g cores: pods that keep room on the nodes and are preempted at once.", reserve)},
+			Object:   class,
+		},
 		{Object: t.object("apps/v1", "Deployment", name, map[string]any{
 			"replicas": int(math.Ceil(reserve/size - 1e-9)),
 			"selector": map[string]any{"matchLabels": labels},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -65,49 +64,6 @@ type CalibrationScene struct {
 	App      *loadline.App
 	Loads    []CalibrationLoad
 	Clusters []pool.Cluster // none = the application's own nodes, without neighbours
-}
-
-// NeighbourLevels are the shares of the nodes' cores that neighbours use and request in the
-// scenes of a calibration: a setting that needs an empty node is not the best. Their memory is
-// left out.
-var NeighbourLevels = []float64{0, 0.7}
-
-// beyondLevels are those at which what is best is confirmed as well.
-var beyondLevels = []float64{0.5, 0.85}
-
-// beyondNeighbours is a cluster at the levels of neighbours beyond those of a calibration; none if
-// it is calibrated at one level only.
-func beyondNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
-	if len(levels) == 0 {
-		return nil
-	}
-	var all []pool.Cluster
-	for _, level := range beyondLevels {
-		if math.Abs(level-base.Neighbours.Use) > 0.03 {
-			base.Neighbours = pool.Neighbours{Use: level, Request: level, Shape: base.Neighbours.Shape}
-			all = append(all, base)
-		}
-	}
-	return all
-}
-
-// WithNeighbours is a cluster at each level of neighbours. One that has neighbours of its own
-// is taken as it is and without them; without levels, only as it is.
-func WithNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
-	if len(levels) == 0 {
-		return []pool.Cluster{base}
-	}
-	if n := base.Neighbours; n.Use > 0 || n.Request > 0 {
-		alone := base
-		alone.Neighbours = pool.Neighbours{}
-		return []pool.Cluster{alone, base}
-	}
-	var all []pool.Cluster
-	for _, level := range levels {
-		base.Neighbours = pool.Neighbours{Use: level, Request: level, Shape: base.Neighbours.Shape}
-		all = append(all, base)
-	}
-	return all
 }
 
 // Try is one setting with its figures on the validation data.
@@ -328,25 +284,19 @@ func (s *search) confirm(ctx context.Context) (*Calibration, error) {
 		tries = append(tries, more...)
 	}
 	s.countBeyond(tries)
+	for _, list := range [][]Try{s.found.Tried, tries} {
+		for i := range list {
+			list[i].Remark = list[i].remark()
+		}
+	}
 	s.found.Default = tries[0]
 	s.found.Best = rank(tries)[0]
-	if d := tries[0]; d.feasible() && d.calm() && d.cost() <= s.found.Best.cost()*(1+samePrice) {
+	if d := tries[0]; d.feasible() && d.calm() && d.Cost() <= s.found.Best.Cost()*(1+samePrice) {
 		s.found.Best = d
 	}
 	s.found.Spec = s.found.Best.Spec
 	s.found.Tried = append(s.found.Tried, tries...)
-	for _, t := range append([]*Try{&s.found.Default, &s.found.Best}, pointers(s.found.Tried)...) {
-		t.Remark = t.remark()
-	}
 	return &s.found, nil
-}
-
-func pointers(all []Try) []*Try {
-	to := make([]*Try, len(all))
-	for i := range all {
-		to[i] = &all[i]
-	}
-	return to
 }
 
 // countBeyond adds the clusters beyond in which at least one of the settings meets the SLO.

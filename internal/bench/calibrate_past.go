@@ -19,8 +19,8 @@ import (
 // Some settings are figures from earlier data: requests by a percentile of what pods used, floors
 // by how many replicas there were. A calibration takes them from its first validation load, run
 // under HPA at its defaults in the event engine, and writes them into the setting, so that what it
-// finds can be deployed as it is; floors may be given (CalibrationTask.Floors). A setting for several scenes has no such figures: its percentiles
-// are measured during the run, and it has no floors.
+// finds can be deployed as it is; floors may be given (CalibrationTask.Floors). A setting for several
+// scenes has no such figures: its percentiles are measured during the run, and it has no floors.
 
 // past is what a run on validation data showed.
 type past struct {

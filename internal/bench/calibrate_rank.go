@@ -33,9 +33,7 @@ func (t *Try) remark() string {
 }
 
 // Cost is the bill of a pool; without one, the core-hours.
-func (t *Try) Cost() float64 { return t.cost() }
-
-func (t *Try) cost() float64 {
+func (t *Try) Cost() float64 {
 	if t.Bill > 0 {
 		return t.Bill
 	}
@@ -58,7 +56,7 @@ func rank(tries []Try) []Try {
 			return 1
 		}
 		if !a.feasible() {
-			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()),
+			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.Cost(), b.Cost()),
 				cmp.Compare(a.far, b.far))
 		}
 		if a.calm() != b.calm() {
@@ -68,19 +66,19 @@ func rank(tries []Try) []Try {
 			return 1
 		}
 		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.far, b.far),
-			cmp.Compare(a.cost(), b.cost()))
+			cmp.Compare(a.Cost(), b.Cost()))
 	})
 	return ranked
 }
 
 // price is in whole steps of samePrice, so that equality is transitive.
-func price(t Try) float64 { return math.Round(math.Log(t.cost()) / samePrice) }
+func price(t Try) float64 { return math.Round(math.Log(t.Cost()) / samePrice) }
 
 // safest first.
 func safest(tries []Try) []Try {
 	sorted := slices.Clone(tries)
 	slices.SortStableFunc(sorted, func(a, b Try) int {
-		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()))
+		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.Cost(), b.Cost()))
 	})
 	return sorted
 }

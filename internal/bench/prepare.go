@@ -153,7 +153,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		clusters := WithNeighbours(c.cluster, r.matrix.Neighbours)
 		if i == 0 {
 			task.App, task.Loads, task.Clusters = c.app.Model, loads, clusters
-			task.Beyond = beyondNeighbours(c.cluster, r.matrix.Neighbours)
+			task.Beyond = beyondNeighbours(c.cluster, c.app.Model, r.matrix.Neighbours)
 		} else {
 			task.Also = append(task.Also, CalibrationScene{c.app.Model, loads, clusters})
 		}
@@ -222,7 +222,7 @@ func NewCalibrationTask(a App, w Workload, on pool.Cluster, policy string) (Cali
 	if err != nil {
 		return task, err
 	}
-	task.Beyond = beyondNeighbours(on, NeighbourLevels)
+	task.Beyond = beyondNeighbours(on, a.Model, NeighbourLevels)
 	task.Loads, err = loadsOf(a, validation, nil)
 	return task, err
 }

@@ -80,8 +80,8 @@ func (e *Evaluation) writeTest(b *strings.Builder) {
 	}
 	t.Flush()
 	if e.Selection.Choice != "" {
-		fmt.Fprintf(b, "  Candidates run behind the guard with %s as fallback; their difference to today includes Loadline's own %s %s a month.\n",
-			RuleName(e.Selection.Fallback), money(e.Own), e.Currency)
+		fmt.Fprintf(b, "  Candidates run behind the guard with %s as fallback; their difference to today includes Loadline's own %s %s "+
+			"a month.\n", RuleName(e.Selection.Fallback), money(e.Own), e.Currency)
 	}
 	b.WriteByte('\n')
 }

@@ -61,7 +61,8 @@ func TestTuneFindsSizes(t *testing.T) {
 	if v.Kind != Change || v.Choice != "" || !(v.Saved > 0) {
 		t.Fatalf("%+v", v)
 	}
-	for _, want := range []string{"lower the CPU request of server from 500m to ", "the CPU limit of server", "it meets the objective and saves"} {
+	for _, want := range []string{"lower the CPU request of server from 500m to ", "the CPU limit of server",
+		"it meets the objective and saves"} {
 		if !strings.Contains(v.Sentence, want) {
 			t.Errorf("%q is not in: %s", want, v.Sentence)
 		}
