@@ -163,7 +163,7 @@ NIGHTLY_FUZZTIME ?= 2m
 QUICK := --seeds 2 --steps 2000 --length 1h
 
 nightly: build ## everything that is too long for CI: all tests anew, fuzzing, long benchmarks, the papers' quick runs (some hours)
-	$(GO) test -count=1 -timeout 60m ./...
+	LOADLINE_NIGHTLY=1 $(GO) test -count=1 -timeout 60m ./...
 	$(MAKE) test-crd
 	$(MAKE) test-cluster
 	$(MAKE) test-karpenter

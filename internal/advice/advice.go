@@ -1,8 +1,10 @@
-// Package advice writes what a user applies to a cluster: a policy and sizes as manifests.
+// Package advice writes what a user applies to a cluster, a policy and sizes as manifests, and reads
+// the policy that the objects of a cluster are.
 //
 // Reading order: advice.go (documents and how they are written), manifests.go (which documents a
-// policy becomes), hpa.go (HorizontalPodAutoscalers, and back), keda.go, vpa.go, loadline.go
-// (the other autoscalers), patch.go (requests and limits of Deployments).
+// policy becomes), hpa.go, keda.go, vpa.go, loadline.go (the autoscalers), patch.go (requests and
+// limits of Deployments); objects.go (objects of a cluster), today.go (the policy that they are),
+// hpa_read.go, keda_read.go, vpa_read.go.
 package advice
 
 import (

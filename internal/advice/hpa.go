@@ -3,7 +3,6 @@ package advice
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/policy"
 )
 
 // defaultTolerance of HorizontalPodAutoscalers, which need not be written.
 const defaultTolerance = 0.1
+
+// Metrics of an adapter; the names are examples.
+const (
+	rateMetric     = "http_requests_per_second"
+	inFlightMetric = "http_requests_in_flight"
+)
 
 // hpas are one HorizontalPodAutoscaler for each service that has one.
 func (t Target) hpas(v policy.Values) ([]Document, error) {
@@ -80,7 +84,7 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 		}})
 	}
 	for _, m := range []struct{ key, name string }{
-		{"rps-target", "http_requests_per_second"}, {"concurrency-target", "http_requests_in_flight"},
+		{"rps-target", rateMetric}, {"concurrency-target", inFlightMetric},
 	} {
 		if !v.IsSet(m.key) {
 			continue
@@ -147,110 +151,4 @@ func parseRates(text string) []autoscalingv2.HPAScalingPolicy {
 		all = append(all, autoscalingv2.HPAScalingPolicy{Type: kind, Value: int32(n), PeriodSeconds: int32(span.Seconds())})
 	}
 	return all
-}
-
-// ratesOf is the inverse of parseRates.
-func ratesOf(all []autoscalingv2.HPAScalingPolicy) string {
-	var parts []string
-	for _, p := range all {
-		unit := ""
-		if p.Type == autoscalingv2.PercentScalingPolicy {
-			unit = "%"
-		}
-		parts = append(parts, fmt.Sprintf("%d%s/%ds", p.Value, unit, p.PeriodSeconds))
-	}
-	return strings.Join(parts, "+")
-}
-
-// FromHPAs is the policy that HorizontalPodAutoscalers amount to, such as those of a cluster. They
-// must behave alike: a policy has one behaviour.
-func FromHPAs(app *loadline.App, all []autoscalingv2.HorizontalPodAutoscaler) (policy.Today, error) {
-	var seen []history.Autoscaler
-	var behaviour *autoscalingv2.HorizontalPodAutoscalerBehavior
-	for i := range all {
-		h := &all[i]
-		if app.ServiceIndex(h.Spec.ScaleTargetRef.Name) < 0 {
-			continue
-		}
-		if len(seen) > 0 && !reflect.DeepEqual(behaviour, h.Spec.Behavior) {
-			return policy.Today{}, fmt.Errorf("autoscalers %s and %s have different behaviour, which no policy here can do", seen[0].Name,
-				h.Name)
-		}
-		behaviour = h.Spec.Behavior
-		a := history.Autoscaler{Name: h.Name, Service: h.Spec.ScaleTargetRef.Name, MinReplicas: 1, MaxReplicas: int(h.Spec.MaxReplicas)}
-		if h.Spec.MinReplicas != nil {
-			a.MinReplicas = int(*h.Spec.MinReplicas)
-		}
-		for _, m := range h.Spec.Metrics {
-			a.Targets = append(a.Targets, targetOf(m))
-		}
-		seen = append(seen, a)
-	}
-	today, err := policy.TodayOf(app, seen)
-	if err != nil {
-		return today, err
-	}
-	today.Spec += behaviourSettings(behaviour)
-	_, _, err = policy.Read(today.Spec, app)
-	return today, err
-}
-
-// targetOf a metric, in the words of kube-state-metrics.
-func targetOf(m autoscalingv2.MetricSpec) history.AutoscalerTarget {
-	t := history.AutoscalerTarget{Metric: strings.ToLower(string(m.Type))}
-	var target autoscalingv2.MetricTarget
-	switch {
-	case m.Resource != nil:
-		t.Metric, target = string(m.Resource.Name), m.Resource.Target
-	case m.ContainerResource != nil:
-		t.Metric, target = string(m.ContainerResource.Name), m.ContainerResource.Target
-	case m.Pods != nil:
-		t.Metric, target = m.Pods.Metric.Name, m.Pods.Target
-	case m.Object != nil:
-		t.Metric, target = m.Object.Metric.Name, m.Object.Target
-	case m.External != nil:
-		t.Metric, target = m.External.Metric.Name, m.External.Target
-	}
-	switch {
-	case target.AverageUtilization != nil:
-		t.Type, t.Value = history.Utilization, float64(*target.AverageUtilization)
-	case target.AverageValue != nil:
-		t.Type, t.Value = history.AverageValue, target.AverageValue.AsApproximateFloat64()
-	case target.Value != nil:
-		t.Type, t.Value = history.TotalValue, target.Value.AsApproximateFloat64()
-	}
-	return t
-}
-
-// behaviourSettings are the settings, each with a comma before it, in which a behaviour differs
-// from that of an HPA without one.
-func behaviourSettings(b *autoscalingv2.HorizontalPodAutoscalerBehavior) string {
-	if b == nil {
-		return ""
-	}
-	var settings strings.Builder
-	for _, d := range []struct {
-		name, window, policies string
-		rules                  *autoscalingv2.HPAScalingRules
-	}{{"up", "0s", "4/15s+100%/15s", b.ScaleUp}, {"down", "300s", "100%/15s", b.ScaleDown}} {
-		if d.rules == nil {
-			continue
-		}
-		add := func(key, value, usual string) {
-			if value != usual && value != "" {
-				fmt.Fprintf(&settings, ",%s-%s=%s", d.name, key, value)
-			}
-		}
-		if w := d.rules.StabilizationWindowSeconds; w != nil {
-			add("window", fmt.Sprintf("%ds", *w), d.window)
-		}
-		add("policies", ratesOf(d.rules.Policies), d.policies)
-		if p := d.rules.SelectPolicy; p != nil {
-			add("select", strings.ToLower(string(*p)), "max")
-		}
-		if q := d.rules.Tolerance; q != nil {
-			add("tolerance", strconv.FormatFloat(q.AsApproximateFloat64(), 'g', -1, 64), strconv.FormatFloat(defaultTolerance, 'g', -1, 64))
-		}
-	}
-	return settings.String()
 }

@@ -1,8 +1,10 @@
 package advice
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +68,8 @@ func Manifests(spec string, t Target) ([]Document, error) {
 		all = append(t.vpas(v), more...)
 	case "static":
 		all = t.static(v)
+	case "by-service":
+		all, err = t.byService(spec)
 	default:
 		all, err = t.loadLine(spec, method)
 	}
@@ -73,6 +77,35 @@ func Manifests(spec string, t Target) ([]Document, error) {
 		all[0].Comments = append(remarks, all[0].Comments...)
 	}
 	return all, err
+}
+
+// byService is the manifests of every rule, of its services.
+func (t Target) byService(spec string) ([]Document, error) {
+	rules, err := policy.RulesOf(spec, t.App)
+	if err != nil {
+		return nil, err
+	}
+	var all []Document
+	for _, r := range rules {
+		documents, err := Manifests(r.Spec, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range documents {
+			text, err := json.Marshal(d.Object)
+			if err != nil {
+				return nil, err
+			}
+			var o Object
+			if err := json.Unmarshal(text, &o); err != nil {
+				return nil, err
+			}
+			if slices.Contains(r.Services, o.Name) {
+				all = append(all, d)
+			}
+		}
+	}
+	return all, nil
 }
 
 // setup is the patches for requests and limits that a rule is set up with, its reserve, and remarks

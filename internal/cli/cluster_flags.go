@@ -21,15 +21,24 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 
 // config of the connection.
 func (f *clusterFlags) config() (*rest.Config, error) {
+	c, _, err := f.configIn("")
+	return c, err
+}
+
+// configIn is the connection, and a namespace: the given one, or that of the context.
+func (f *clusterFlags) configIn(namespace string) (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	c, err := loader.ClientConfig()
+	if err == nil && namespace == "" {
+		namespace, _, err = loader.Namespace()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("which cluster? %w; name a kubeconfig with --kubeconfig", err)
+		return nil, "", fmt.Errorf("which cluster? %w; name a kubeconfig with --kubeconfig", err)
 	}
 	// One process manages thousands of services; the API server's priority and fairness limits
 	// us.
 	c.QPS, c.Burst = 200, 400
-	return c, nil
+	return c, namespace, nil
 }

@@ -30,16 +30,17 @@ import (
 )
 
 type evaluateFlags struct {
-	nodes                    poolFlags
-	prefer, candidate, today string
-	seeds                    int
-	baselines, axes, known   []string
-	maxChurn                 float64
-	stretch                  time.Duration
-	output                   Format
-	workers                  int
-	verbose, redo            bool
-	rules                    bool // alone: tune
+	nodes                  poolFlags
+	today                  todayFlags
+	prefer, candidate      string
+	seeds                  int
+	baselines, axes, known []string
+	maxChurn               float64
+	stretch                time.Duration
+	output                 Format
+	workers                int
+	verbose, redo          bool
+	rules                  bool // alone: tune
 }
 
 func newEvaluate() *cobra.Command {
@@ -49,8 +50,9 @@ func newEvaluate() *cobra.Command {
 		Short: "Judge the candidates of a run on held-out history: promote, change, keep, or cannot tell",
 		Long: `Judges what loadline train wrote to a folder, as it would run: a deployment is a policy behind
 the guard of the controller, with its fallback rule, on the axes that a LoadLine allows (--axes).
-Baselines are deployments too, on the same axes: what you run today (--today), HPA at its defaults,
-and the best plain deployment that loadline tune would find.
+Baselines are deployments too, on the same axes: what you run today (--today: the objects of a
+file or a cluster, or a policy), HPA at its defaults, and the best plain deployment that
+loadline tune would find. Objects set the of all deployments; what no policy can do of them is named.
 
 The history has three parts in time order. Models were fitted to the first. On the second, rules
 are tuned, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
@@ -84,6 +86,9 @@ The verdict is the first line, and the exit code:
 All results are written to RUN: evaluation.json, front.svg, report.html, and bench/ with every
 run. If it is interrupted, the same command resumes.`,
 		Example: `  loadline evaluate shop
+  kubectl -n shop get hpa,vpa,scaledobject,deploy -o yaml > today.yaml
+  loadline evaluate shop --today today.yaml
+  loadline evaluate shop --today cluster --context production --namespace shop
   loadline evaluate shop --today hpa:target=60 --axes Horizontal,VerticalRequests
   loadline evaluate shop --prefer latency --verbose
   loadline evaluate shop --baseline hpa:target=60 --baseline kpa@calibrated
@@ -106,7 +111,7 @@ run. If it is interrupted, the same command resumes.`,
 
 // add the flags that tune has too.
 func (f *evaluateFlags) add(flags *pflag.FlagSet, axes []string) {
-	flags.StringVar(&f.today, "today", "", "autoscaler that you run today, such as hpa:target=80 (as the history shows it, or else hpa)")
+	f.today.add(flags)
 	flags.StringSliceVar(&f.axes, "axes", axes, "what deployments may change: "+strings.Join(guard.AxisNames(), ", "))
 	flags.Float64Var(&f.maxChurn, "max-churn", pipeline.DefaultMaxChurn, "times as often as today's deployment that a promoted one may change")
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each deployment on each stretch at first")
@@ -118,12 +123,13 @@ func (f *evaluateFlags) add(flags *pflag.FlagSet, axes []string) {
 		"print the figures under other conditions, what was chosen and searched, and the table of Scaling-Ops' environment")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	f.nodes.add(flags)
+	f.today.addCluster(flags)
 	f.output.Add(flags)
 }
 
 func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	var cluster pool.Cluster
-	if err := errors.Join(f.check(), f.nodes.apply(&cluster)); err != nil {
+	if err := errors.Join(f.check(), f.today.check(), f.nodes.apply(&cluster)); err != nil {
 		return err
 	}
 	folder, err := pipeline.OpenRun(dir)
@@ -141,10 +147,13 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
 	settings := pipeline.EvaluationSettings{
-		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Rules: f.rules, Seeds: f.seeds, Today: f.today, Baselines: f.baselines,
+		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Rules: f.rules, Seeds: f.seeds, Baselines: f.baselines,
 		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster, NeighboursGiven: f.nodes.neighbours != "",
 		Program: Build(), Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
+	}
+	if folder, err = f.today.apply(ctx, folder, &settings); err != nil {
+		return err
 	}
 	if err := settings.CheckBaselines(folder); err != nil {
 		return UsageError(err)

@@ -43,6 +43,26 @@ func (m stuckModel) File(results []modelfile.Result) (*modelfile.File, error) {
 	return file, nil
 }
 
+// stuckRun is a run whose candidate always takes the first or the last action.
+func stuckRun(t *testing.T, s *Subject, last bool) *Folder {
+	t.Helper()
+	candidates := smallLineUp(t, 1)
+	f, err := Begin(t.TempDir(), "test", s, candidates, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := TrainEach(context.Background(), s, candidates, Each{Workers: 1, Done: func(done *Trained) error {
+		done.Model = stuckModel{done.Model, last}
+		return f.Keep(done)
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = OpenRun(f.Dir); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // TestABrokenModelIsNotPromoted: behind the guard it is as safe as the rule, and no better.
 func TestABrokenModelIsNotPromoted(t *testing.T) {
 	if testing.Short() {
@@ -53,20 +73,7 @@ func TestABrokenModelIsNotPromoted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		candidates := smallLineUp(t, 1)
-		f, err := Begin(t.TempDir(), "test", s, candidates, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := TrainEach(context.Background(), s, candidates, Each{Workers: 1, Done: func(done *Trained) error {
-			done.Model = stuckModel{done.Model, last}
-			return f.Keep(done)
-		}}); err != nil {
-			t.Fatal(err)
-		}
-		if f, err = OpenRun(f.Dir); err != nil {
-			t.Fatal(err)
-		}
+		f := stuckRun(t, s, last)
 		e := mustEvaluate(t, f, EvaluationSettings{Today: "hpa:target=70", Stretch: 12 * time.Minute, Workers: 2, NeighboursGiven: true})
 		if e.Verdict.Kind != Keep && e.Verdict.Kind != Change {
 			t.Errorf("always the last action %v: %s: %s", last, e.Verdict.Kind, e.Verdict.Sentence)

@@ -89,7 +89,17 @@ func (p *proof) conditions() []Condition {
 			off = append(off, twin.Range{Figure: twin.CPUTime, Service: s.Service, Low: 1 - min(e, 0.9), Likely: 1, High: 1 + e})
 		}
 	}
-	return append(all, ends(twin.CPUTime, off)...)
+	all = append(all, ends(twin.CPUTime, off)...)
+	var slow []twin.Range
+	for _, of := range k.Kinds {
+		e := float64(of.P99Error)
+		r := twin.Range{Figure: twin.ResponseTime, Service: of.Kind, Low: 1, Likely: 1, High: 1 + e}
+		if today := p.evaluation.Entry(TodayLabel); today != nil && today.SLO == No {
+			r.Low = 1 / (1 + e) // today's deployment may meet the objective after all
+		}
+		slow = append(slow, r)
+	}
+	return append(all, ends(twin.ResponseTime, slow)...)
 }
 
 // ends are the conditions with a figure of all services at the low and at the high end: if a
@@ -164,6 +174,11 @@ func (c *Condition) title() string {
 			return fmt.Sprintf("requests that take %s %% more CPU", c.spread("%.1f", func(v Value) float64 { return 100 * (v.Value - 1) }))
 		}
 		return fmt.Sprintf("requests that take %s %% less CPU", c.spread("%.1f", func(v Value) float64 { return 100 * (1 - v.Value) }))
+	case twin.ResponseTime:
+		if v.Value > 1 {
+			return fmt.Sprintf("response times %s %% longer", c.spread("%.1f", func(v Value) float64 { return 100 * (v.Value - 1) }))
+		}
+		return fmt.Sprintf("response times %s %% shorter", c.spread("%.1f", func(v Value) float64 { return 100 * (1 - v.Value) }))
 	case twin.Startup:
 		return c.each("pods that take %s s to start", "pods of %s that take %s s to start")
 	}

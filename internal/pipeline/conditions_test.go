@@ -14,8 +14,8 @@ import (
 	"github.com/loadline/loadline/internal/workload"
 )
 
-// runOf is a run of one service, with a candidate that has hardly learned.
-func runOf(t *testing.T, change func(*loadline.Service)) *Folder {
+// waveOf is a subject of one service under two hours of waves.
+func waveOf(t *testing.T, change func(*loadline.Service)) *Subject {
 	t.Helper()
 	app := single()
 	change(&app.Services[0])
@@ -27,8 +27,14 @@ func runOf(t *testing.T, change func(*loadline.Service)) *Folder {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// runOf is a run of such a subject, with a candidate that has hardly learned.
+func runOf(t *testing.T, change func(*loadline.Service)) *Folder {
+	t.Helper()
 	dir := t.TempDir()
-	trainInto(t, dir, s, smallLineUp(t, 1))
+	trainInto(t, dir, waveOf(t, change), smallLineUp(t, 1))
 	f, err := OpenRun(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -103,5 +109,44 @@ func TestAGuessThatDecides(t *testing.T) {
 	}
 	if v := mustEvaluate(t, known, j).Verdict; v.Kind != Change || v.Policy != "hpa:target=65" {
 		t.Errorf("it has 64: %s", v.Sentence)
+	}
+}
+
+// evaluateAgain forms the verdict anew, of runs that are kept.
+func evaluateAgain(t *testing.T, f *Folder, j EvaluationSettings) Verdict {
+	t.Helper()
+	if err := os.Remove(filepath.Join(f.Dir, EvaluationFile)); err != nil {
+		t.Fatal(err)
+	}
+	return mustEvaluate(t, f, j).Verdict
+}
+
+// TestWhatIsNotKnownLeavesItUndecided: the rule saves a lot with the twin as fitted. With a guessed
+// number of workers at the low end of its range it would violate the objective, and so it would if
+// response times are longer by the error that the twin has. The candidate is of no use.
+func TestWhatIsNotKnownLeavesItUndecided(t *testing.T) {
+	s := waveOf(t, func(s *loadline.Service) { s.Wait = loadline.Dist{Mean: 25 * time.Millisecond, CV: 0.5} })
+	f := stuckRun(t, s, true)
+	likely := float64(f.App.Services[0].Workers)
+	j := EvaluationSettings{Today: "hpa:target=25", Baselines: []string{"rule: hpa:target=80"}, Stretch: 10 * time.Minute, Workers: 2,
+		NeighboursGiven: true}
+	if v := mustEvaluate(t, f, j).Verdict; v.Kind != Change || v.Policy != "hpa:target=80" {
+		t.Errorf("everything is known: %s", v.Sentence)
+	}
+	f.Subject.Knowledge.Ranges = []twin.Range{{Figure: twin.Workers, Service: "server", Low: 2, Likely: likely, High: likely}}
+	if v := evaluateAgain(t, f, j); v.Kind != Undecided || !strings.Contains(v.Sentence, "HPA at 80 % saves") ||
+		!strings.Contains(v.Sentence, "workers in each pod of server") || !strings.Contains(v.Sentence, "--known SERVICE.workers=N") {
+		t.Errorf("it may have 2 workers: %s", v.Sentence)
+	}
+	f.Subject.Knowledge.Ranges = nil
+	kind := f.App.Kinds[0].Name
+	f.Subject.Knowledge.Kinds = []KindKnowledge{{kind, 0.05}}
+	if v := evaluateAgain(t, f, j); v.Kind != Change || !strings.Contains(v.Sentence, "holds with response times 5.0 % longer") {
+		t.Errorf("the twin is off by a twentieth: %s", v.Sentence)
+	}
+	f.Subject.Knowledge.Kinds = []KindKnowledge{{kind, 1.85}}
+	if v := evaluateAgain(t, f, j); v.Kind != Undecided ||
+		!strings.Contains(v.Sentence, "it would violate the objective with response times 185.0 % longer") {
+		t.Errorf("the twin is off by more than the reserve: %s", v.Sentence)
 	}
 }

@@ -162,7 +162,8 @@ func (c contest) openDoubt() *doubt {
 func (c contest) depends(e *Entry) []Dependence {
 	all := c.onBusyNodes(e)
 	var fine []string
-	for _, figure := range []twin.Figure{twin.Workers, twin.Startup, twin.NodeSize, twin.CPUTime} {
+	longer := ""
+	for _, figure := range []twin.Figure{twin.Workers, twin.Startup, twin.NodeSize, twin.CPUTime, twin.ResponseTime} {
 		var of []*Condition
 		for i := range c.e.Conditions {
 			if k := &c.e.Conditions[i]; k.Figure == figure && k.result(e.Label) != nil {
@@ -172,15 +173,21 @@ func (c contest) depends(e *Entry) []Dependence {
 		if len(of) == 0 {
 			continue
 		}
-		if d := c.without(e, of); d != nil {
+		switch d := c.without(e, of); {
+		case d != nil:
 			all = append(all, *d)
-		} else {
+		case figure == twin.ResponseTime: // of which the shorter ones are not always tried
+			longer = "holds with " + of[len(of)-1].Name
+		default:
 			fine = append(fine, string(figure))
 		}
 	}
 	if len(fine) > 0 {
 		text := "holds at both ends of the range of " + strings.Join(fine, " and of ")
 		all = append(all, Dependence{Figure: twin.Figure(strings.Join(fine, ", ")), Holds: true, Value: result.Number(nan), Text: text})
+	}
+	if longer != "" {
+		all = append(all, Dependence{Figure: twin.ResponseTime, Holds: true, Value: result.Number(nan), Text: longer})
 	}
 	return all
 }

@@ -18,20 +18,6 @@ const interval = 15 * time.Second
 // TodayLabel is the deployment that the user runs.
 const TodayLabel = "today"
 
-// defaultToday stands in for an autoscaler that is not known.
-const defaultToday = "hpa"
-
-// today is the autoscaler that the user runs, and whether it is known.
-func (j EvaluationSettings) today(f *Folder) (spec string, known bool) {
-	switch {
-	case j.Today != "":
-		return policy.Canonical(j.Today), true
-	case f.Subject.Today != "":
-		return policy.Canonical(f.Subject.Today), true
-	}
-	return defaultToday, false
-}
-
 // DefaultBaselines are what candidates are compared with besides today's autoscaler: HPA with its
 // defaults, and the best settings of plain rules on the axes. What the axes do not allow to change stays
 // as it is.

@@ -25,6 +25,7 @@ type EvaluationSettings struct {
 	Rules     bool          // judge rules alone, without candidates
 	Seeds     int           // runs of each deployment on each stretch at the first look; 0 = 3
 	Today     string        // the autoscaler that the user runs; "" = the subject's, or HPA at its defaults
+	Objects   Objects       // that Today was read from; none = it is given, or the subject's
 	Baselines []string      // in the notation of bench; none = DefaultBaselines
 	Axes      []string      // that all deployments may change; none = Horizontal
 	MaxChurn  float64       // how many times as often as today's a promoted deployment may change something; 0 = 2
@@ -141,10 +142,7 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	if f.Subject.AssumedObjective {
 		e.Assumptions = append(e.Assumptions, "The objective is assumed, not yours: set it with loadline train --objective.")
 	}
-	if spec, known := j.today(f); !known {
-		e.Assumptions = append(e.Assumptions, fmt.Sprintf("What you run today is not in the history: %s stands in; set it with --today.",
-			RuleName(spec)))
-	}
+	e.Assumptions = append(e.Assumptions, j.todayAssumed(f)...)
 	e.Assumptions = append(e.Assumptions, j.nodesAssumed(&f.Subject.Knowledge))
 	if text := f.Subject.Knowledge.twinAssumed(); text != "" {
 		e.Assumptions = append(e.Assumptions, text)

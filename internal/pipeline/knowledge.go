@@ -17,6 +17,15 @@ type Knowledge struct {
 	Services []ServiceKnowledge `json:"services,omitempty"`
 	// P99Error is the median relative error of the 99th percentile from end to end, of the worst kind
 	// of request.
+	P99Error result.Number   `json:"p99_error"`
+	Kinds    []KindKnowledge `json:"kinds,omitempty"`
+}
+
+// KindKnowledge is what was measured of a kind of request.
+type KindKnowledge struct {
+	Kind string `json:"kind"`
+	// P99Error is the median relative error of its 99th percentile on later history: in the event
+	// engine, which judges, or where that was not replayed in the fluid one.
 	P99Error result.Number `json:"p99_error"`
 }
 
@@ -50,7 +59,16 @@ func knowledgeOf(t *twin.Twin) Knowledge {
 		k.Services = append(k.Services, ServiceKnowledge{s.Service, result.Number(s.Twin.CPU.All), result.Number(s.HighestRate)})
 	}
 	for i := range t.Report.Kinds {
-		if e := result.Number(t.Report.Kinds[i].P99.All); !math.IsNaN(float64(e)) && !(e <= k.P99Error) {
+		of := &t.Report.Kinds[i]
+		e := result.Number(of.EventP99)
+		if math.IsNaN(float64(e)) {
+			e = result.Number(of.P99.All)
+		}
+		if math.IsNaN(float64(e)) {
+			continue
+		}
+		k.Kinds = append(k.Kinds, KindKnowledge{of.Kind, e})
+		if !(e <= k.P99Error) {
 			k.P99Error = e
 		}
 	}

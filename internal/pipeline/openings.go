@@ -21,6 +21,8 @@ type Settings struct {
 	Today   string   `json:"today"`
 	// TodayAssumed: what the user runs is not known.
 	TodayAssumed bool `json:"today_assumed,omitempty"`
+	// TodayWithout is what today's figures leave out.
+	TodayWithout []string `json:"today_without,omitempty"`
 
 	Baselines []string `json:"baselines"`
 	Cluster   string   `json:"cluster,omitempty"`
@@ -40,7 +42,8 @@ func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 	today, known := j.today(f)
 	s := Settings{
 		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known,
-		Baselines: j.Baselines, Cluster: j.Cluster.String(),
+		TodayWithout: j.Objects.LeftOut,
+		Baselines:    j.Baselines, Cluster: j.Cluster.String(),
 		NeighboursGiven: j.NeighboursGiven, Known: f.known,
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 		Rules: j.Rules,

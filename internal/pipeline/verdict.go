@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/loadline/loadline/internal/result"
@@ -90,6 +91,9 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 	v.Reasons = append([]string{}, c.reasons(maxChurn)...)
 	if v.Depends == nil {
 		v.Depends = []Dependence{}
+	}
+	if without := e.Settings.TodayWithout; len(without) > 0 {
+		v.Sentence += fmt.Sprintf(" Today's figures leave out %s.", joined(without, 3))
 	}
 	return v, more
 }

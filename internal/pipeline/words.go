@@ -18,6 +18,9 @@ func times(n int) string {
 
 // RuleName is a rule in readable form: "HPA at 62 %, CPU limits lifted".
 func RuleName(spec string) string {
+	if name, settings, _ := strings.Cut(spec, ":"); name == "by-service" {
+		return byServiceName(settings)
+	}
 	text := scalingName(spec)
 	if text == spec {
 		return spec
@@ -75,6 +78,28 @@ func scalingName(spec string) string {
 		text += " with " + enumerated(with, len(with))
 	}
 	return text
+}
+
+// byServiceName names the rules of each service: "HPA at 60 % for web, keda:threshold=20 for cart".
+func byServiceName(settings string) string {
+	var all, others []string
+	for _, field := range strings.Split(settings, ",") {
+		service, rules, _ := strings.Cut(field, "=")
+		var names []string
+		for _, rule := range strings.Split(rules, "|") {
+			rule = strings.TrimSuffix(strings.Replace(rule, "(", ":", 1), ")")
+			names = append(names, RuleName(strings.ReplaceAll(rule, ";", ",")))
+		}
+		switch text := strings.Join(names, " with "); {
+		case service == "others" && text == "static":
+			others = []string{"nothing for the others"}
+		case service == "others":
+			others = []string{text + " for the others"}
+		default:
+			all = append(all, text+" for "+service)
+		}
+	}
+	return strings.Join(append(all, others...), ", ")
 }
 
 func settingsOf(spec string) map[string]string {

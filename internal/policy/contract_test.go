@@ -31,6 +31,7 @@ var contractSpecs = []string{
 	"sre", "sre:floor=12:00-24:00:2,request=keep",
 	"kpa", "kpa:target=1,scale-to-zero=on,down-delay=10s",
 	"vpa", "vpa:update=in-place,half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
+	"by-service", "by-service:others=hpa,s0=keda(threshold=20;target=60)|vpa(cpu=off),s1=hpa+vpa(target=30;down-window=0s)",
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",
 	"planner", "planner:forecast=off,front-door=off,vertical=off,feedback=off", "planner:lead=30s,down-window=0s,limits=keep,request=p95",
 	"autothrottle", "autothrottle:busy-target=0.3,quiet-target=0,explore=1,warm-up=1m,seed=7", "autothrottle:tower=off",

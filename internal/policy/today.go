@@ -29,8 +29,9 @@ const kedaPrefix = "keda-hpa-"
 func TodayOf(app *loadline.App, all []history.Autoscaler) (Today, error) {
 	var today Today
 	note := func(format string, args ...any) { today.Notes = append(today.Notes, fmt.Sprintf(format, args...)) }
-	read := make([]scaledBy, len(app.Services))
+	rules := make([][]string, len(app.Services))
 	var faults []error
+	some := false
 	for i := range app.Services {
 		s := &app.Services[i]
 		at := slices.IndexFunc(all, func(a history.Autoscaler) bool { return a.Service == s.Name })
@@ -38,18 +39,23 @@ func TodayOf(app *loadline.App, all []history.Autoscaler) (Today, error) {
 			note("%s has no autoscaler in the history: its replicas stay as they are", s.Name)
 			continue
 		}
-		a := &all[at]
-		var err error
-		if read[i], err = readAutoscaler(a, s, note); err != nil {
+		by, err := readAutoscaler(&all[at], s, note)
+		if err != nil {
 			faults = append(faults, err)
 		}
+		rules[i], some = by.rules(), true
 	}
 	if err := errors.Join(faults...); err != nil {
 		return today, err
 	}
-	var err error
-	today.Spec, err = specOf(app, read)
-	return today, err
+	if !some {
+		return today, ErrNoAutoscaler
+	}
+	today.Spec = Join(app, rules)
+	if _, err := New(today.Spec, app); err != nil {
+		return today, fmt.Errorf("the autoscalers of the history cannot be written as a policy: %w", err)
+	}
+	return today, nil
 }
 
 // scaledBy is what an autoscaler keeps; zero = it does not look at it.
@@ -88,92 +94,30 @@ func readAutoscaler(a *history.Autoscaler, s *loadline.Service, note func(string
 	return by, nil
 }
 
-// specOf writes the policy: keda if triggers are in use, else hpa.
-func specOf(app *loadline.App, read []scaledBy) (string, error) {
-	var scaled []scaledBy
-	for _, by := range read {
-		if by.there {
-			scaled = append(scaled, by)
-		}
+// rules in the notation of policies: keda if a trigger is in use, else hpa. None = nothing scales
+// the service.
+func (by scaledBy) rules() []string {
+	if !by.there {
+		return nil
 	}
-	if len(scaled) == 0 {
-		return "", ErrNoAutoscaler
+	method, parts := hpaMethod.Name, []string{"target=off"}
+	if by.trigger > 0 {
+		method, parts = kedaMethod.Name, []string{setting("threshold", by.trigger)}
 	}
-	memory := scaled[0].memory
-	if slices.ContainsFunc(scaled, func(by scaledBy) bool { return by.memory != memory }) {
-		return "", errors.New("the memory targets of the services' autoscalers differ, which no policy here can do")
+	switch {
+	case by.cpu > 0 && by.trigger > 0:
+		parts = append(parts, setting("target", by.cpu))
+	case by.cpu > 0:
+		parts[0] = setting("target", by.cpu)
 	}
-	method, write := hpaMethod.Name, hpaSettings
-	if slices.ContainsFunc(scaled, func(by scaledBy) bool { return by.trigger > 0 }) {
-		method, write = kedaMethod.Name, kedaSettings
+	if by.memory > 0 {
+		parts = append(parts, setting("memory-target", by.memory))
 	}
-	parts, err := write(app, read, scaled)
-	if err != nil {
-		return "", err
-	}
-	if memory > 0 {
-		parts = append(parts, setting("memory-target", memory))
-	}
-	spec := method + ":" + strings.Join(parts, ",")
-	if _, err := New(spec, app); err != nil {
-		return "", fmt.Errorf("the autoscalers of the history cannot be written as a policy: %w", err)
-	}
-	return spec, nil
+	return []string{method + ":" + strings.Join(parts, ",")}
 }
 
 func setting(key string, value float64) string {
 	return key + "=" + strconv.FormatFloat(value, 'g', 6, 64)
-}
-
-// kedaSettings are the thresholds of all services, and their common CPU target.
-func kedaSettings(app *loadline.App, read, scaled []scaledBy) (parts []string, err error) {
-	for i, by := range read {
-		if by.trigger == 0 || by.cpu != scaled[0].cpu {
-			return nil, errors.New("some services are scaled by KEDA triggers and others are not, or their CPU targets differ, which no " +
-				"policy here can do")
-		}
-		parts = append(parts, setting(app.Services[i].Name, by.trigger))
-	}
-	if scaled[0].cpu > 0 {
-		parts = append(parts, setting("target", scaled[0].cpu))
-	}
-	return parts, nil
-}
-
-// hpaSettings are the CPU target of most services, and those of the others.
-func hpaSettings(app *loadline.App, read, scaled []scaledBy) (parts []string, err error) {
-	usual := commonCPU(scaled)
-	parts = append(parts, "target=off")
-	if usual > 0 {
-		parts[0] = setting("target", usual)
-	}
-	for i, by := range read {
-		switch name := app.Services[i].Name; {
-		case !by.there:
-			parts = append(parts, name+"=off")
-		case by.cpu == usual:
-		case by.cpu == 0:
-			return nil, errors.New("some services are scaled by memory alone and others by CPU, which no policy here can do")
-		default:
-			parts = append(parts, setting(name, by.cpu))
-		}
-	}
-	return parts, nil
-}
-
-// commonCPU is the CPU target of the most services, the lowest of several.
-func commonCPU(scaled []scaledBy) float64 {
-	counts := map[float64]int{}
-	for _, by := range scaled {
-		counts[by.cpu]++
-	}
-	best := 0.0
-	for cpu, n := range counts {
-		if n > counts[best] || n == counts[best] && cpu < best {
-			best = cpu
-		}
-	}
-	return best
 }
 
 // AutoscalersOf are the HorizontalPodAutoscalers that a policy means, as kube-state-metrics would

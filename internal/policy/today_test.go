@@ -46,11 +46,10 @@ func TestAutoscalersThatHaveNoPolicy(t *testing.T) {
 	queue := history.AutoscalerTarget{Metric: "queue_length", Type: history.TotalValue, Value: 30}
 	trigger := history.AutoscalerTarget{Metric: "s0-prometheus", Type: history.AverageValue, Value: 30}
 	for want, all := range map[string][]history.Autoscaler{
-		"the history shows no autoscaler":                      nil,
-		"web keeps metric queue_length at 30 (value)":          {of("web", queue), of("cart", cpu)},
-		"has no target of autoscaler web of web":               {of("web"), of("cart", cpu)},
-		"some services are scaled by KEDA triggers and others": {of("keda-hpa-web", trigger), of("cart", cpu)},
-		"which no policy here can do":                          {of("web", trigger), of("cart", cpu)},
+		"the history shows no autoscaler":             nil,
+		"web keeps metric queue_length at 30 (value)": {of("web", queue), of("cart", cpu)},
+		"has no target of autoscaler web of web":      {of("web"), of("cart", cpu)},
+		"which no policy here can do":                 {of("web", trigger), of("cart", cpu)},
 	} {
 		if today, err := TodayOf(app, all); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v (%q)", want, err, today.Spec)
@@ -59,8 +58,12 @@ func TestAutoscalersThatHaveNoPolicy(t *testing.T) {
 	if _, err := TodayOf(app, nil); !errors.Is(err, ErrNoAutoscaler) {
 		t.Error(err)
 	}
+	today, err := TodayOf(app, []history.Autoscaler{of("keda-hpa-web", trigger), of("cart", cpu)})
+	if err != nil || today.Spec != "by-service:web=keda(threshold=30),cart=hpa(target=60)" {
+		t.Errorf("%+v, %v", today, err)
+	}
 	cores := history.AutoscalerTarget{Metric: "cpu", Type: history.AverageValue, Value: 0.4}
-	today, err := TodayOf(app, []history.Autoscaler{of("web", cores), of("cart", cores)})
+	today, err = TodayOf(app, []history.Autoscaler{of("web", cores), of("cart", cores)})
 	if err != nil || today.Spec != "hpa:target=80" || len(today.Notes) != 2 {
 		t.Errorf("%+v, %v", today, err)
 	}

@@ -1,10 +1,12 @@
-package twin
+package twin_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
@@ -192,7 +194,7 @@ func TestRareKindsArePooled(t *testing.T) {
 		h.Calls = append(h.Calls, c)
 	}
 	tw := fit(t, h, Options{})
-	if n := len(tw.App.Kinds); n != maxKinds+1 {
+	if n := len(tw.App.Kinds); n != MaxKinds+1 {
 		t.Fatalf("%d kinds", n)
 	}
 	w, err := Load(h, tw.App)

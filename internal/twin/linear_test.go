@@ -1,8 +1,10 @@
-package twin
+package twin_test
 
 import (
 	"math"
 	"testing"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline/internal/history"
 )

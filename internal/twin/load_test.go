@@ -1,4 +1,4 @@
-package twin
+package twin_test
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline/internal/history"
 )
@@ -21,7 +23,7 @@ func TestTheLoadOfAHistoryIsItsUsers(t *testing.T) {
 		t.Fatalf("%d bins of %v, want %d of %v", len(w.Rates), w.Step, h.Steps, h.Step)
 	}
 	for i, r := range w.Rates {
-		if v := value(h.Calls[0].Series[history.CallRate], i); !math.IsNaN(v) && v != r {
+		if v := Value(h.Calls[0].Series[history.CallRate], i); !math.IsNaN(v) && v != r {
 			t.Fatalf("step %d has %v requests/s, want %v", i, r, v)
 		}
 	}
@@ -95,7 +97,7 @@ func TestWithoutCallsVisitsAreRegressed(t *testing.T) {
 	tw := fit(t, h, Options{})
 	warned(t, tw, "regressed from the rates")
 	root := tw.App.Kinds[0].Root
-	if tw.App.Services[root.Service].Name != "productpage" || callsUnder(&root) != 4 {
+	if tw.App.Services[root.Service].Name != "productpage" || CallsUnder(&root) != 4 {
 		t.Fatalf("root %+v, want productpage with three callees", root)
 	}
 }

@@ -20,6 +20,9 @@ const (
 	Neighbours Figure = "neighbours" // share of the nodes' CPU that others use, and request
 	NodeSize   Figure = "node size"  // cores, with 4 GiB each
 	CPUTime    Figure = "CPU time"   // of a visit, as a factor on what was fitted
+	// ResponseTime of a kind of request from end to end, as a factor on what the twin has. Relative to
+	// the SLO, which is what deployments are judged by and what policies see, a shorter SLO is the same.
+	ResponseTime Figure = "response times"
 )
 
 // Range is a figure that the history does not determine. A conclusion from the twin that does
@@ -121,6 +124,13 @@ func (r Range) On(of *loadline.App, cluster pool.Cluster, v float64) (*loadline.
 		}
 	}
 	switch r.Figure {
+	case ResponseTime:
+		app.Kinds = slices.Clone(app.Kinds)
+		for i := range app.Kinds {
+			if k := &app.Kinds[i]; r.Service == "" || r.Service == k.Name {
+				k.SLO.Latency = time.Duration(float64(k.SLO.Latency) / v)
+			}
+		}
 	case Neighbours:
 		cluster.Neighbours.Use, cluster.Neighbours.Request = v, v
 	case NodeSize:

@@ -1,9 +1,11 @@
-package twin
+package twin_test
 
 import (
 	"reflect"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
@@ -46,7 +48,7 @@ func TestGuessedWorkersHaveARangeAndItsEffect(t *testing.T) {
 		Objectives: []Objective{{SLO: loadline.SLO{Percentile: 99, Latency: 400 * time.Millisecond}}}})
 	r := rangeOf(t, tw, Workers)
 	t.Logf("%+v: over SLO %v, %v, %v", r, r.AtLow, r.AtLikely, r.AtHigh)
-	if r.Low > 5 || r.Low < 2 || r.Likely != manyWorkers || r.High != manyWorkers {
+	if r.Low > 5 || r.Low < 2 || r.Likely != ManyWorkers || r.High != ManyWorkers {
 		t.Errorf("workers %v .. %v .. %v, want a range that holds the true 5", r.Low, r.Likely, r.High)
 	}
 	if r.AtLow == nil || !(r.AtLow.OverSLO > 0.3) || !(r.AtHigh.OverSLO < 0.01) {
@@ -109,34 +111,4 @@ func TestNodesAndNeighboursComeFromTheHistory(t *testing.T) {
 		t.Errorf("neighbours %v .. %v, want none to many", r.Low, r.High)
 	}
 	rangeOf(t, tw, NodeSize)
-}
-
-func TestTheNeighboursDayBeginsWithTheHeldOutPart(t *testing.T) {
-	// 40 h, of which the last 8 are held out. Others use half of a node between 0 and 6 h of each
-	// day, and a tenth otherwise.
-	h := &history.History{Step: 5 * time.Minute, Steps: 40 * 12}
-	node := history.Node{Name: "a"}
-	for m := range node.Series {
-		node.Series[m] = make(history.Series, h.Steps)
-	}
-	for i := range h.Steps {
-		node.Series[history.NodeCPUAllocatable][i], node.Series[history.NodeMemoryAllocatable][i] = 4, 8<<30
-		node.Series[history.NodePods][i] = 1
-		node.Series[history.NodeOthersCPU][i] = 0.4
-		if hour := i / 12 % 24; hour < 6 {
-			node.Series[history.NodeOthersCPU][i] = 2
-		}
-	}
-	h.Nodes = []history.Node{node}
-	p := &past{h: h, cut: 32 * 12, step: 300}
-	shape := p.othersShape()
-	if len(shape.Factor) != 96 {
-		t.Fatalf("%d factors, want those of a day", len(shape.Factor))
-	}
-	// The held-out part begins at hour 8 of the day: 16 quiet hours, 6 busy ones, 2 quiet ones.
-	for _, c := range []struct {
-		hour, want float64
-	}{{0, 0.5}, {15.5, 0.5}, {16, 2.5}, {21.5, 2.5}, {22, 0.5}} {
-		near(t, "the factor", shape.At(time.Duration(c.hour*float64(time.Hour))), c.want, 0.01)
-	}
 }

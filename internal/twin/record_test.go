@@ -1,4 +1,4 @@
-package twin
+package twin_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"

@@ -1,4 +1,4 @@
-package twin
+package twin_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
@@ -210,8 +212,8 @@ func TestCallsSideBySideShowInTheResponseTime(t *testing.T) {
 	}
 	app := builtIn("single")
 	app.Services = []loadline.Service{slow("front", 1), slow("left", 20), slow("right", 25)}
-	root := visit(0)
-	root.Stages = [][]loadline.Call{{visit(1), visit(2)}}
+	root := Visit(0)
+	root.Stages = [][]loadline.Call{{Visit(1), Visit(2)}}
 	app.Kinds[0].Root = root
 	h, err := recording{app: app, load: "diurnal:low=50,high=300,period=2h,peak=1h+noise:cv=0.1", engine: "fluid", policy: "hpa",
 		duration: 6 * time.Hour}.run()

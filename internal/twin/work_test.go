@@ -1,12 +1,12 @@
-package twin
+package twin_test
 
 import (
 	"context"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
+
+	. "github.com/loadline/loadline/internal/twin"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
@@ -25,7 +25,7 @@ func mixedShop() *loadline.App {
 	app.Services = []loadline.Service{front, store}
 	kind := func(name string, share, atFront, atStore float64) loadline.Kind {
 		k := app.Kinds[0]
-		root, call := visit(0), visit(1)
+		root, call := Visit(0), Visit(1)
 		root.Work, call.Work = atFront, atStore
 		root.Stages = [][]loadline.Call{{call}}
 		k.Name, k.Share, k.Root = name, share, root
@@ -116,39 +116,6 @@ func TestOneFigureIsKeptWhereTheMixDoesNotVary(t *testing.T) {
 	t.Logf("CPU under another mix: %.3g off; kinds %+v", other, tw.Report.Kinds)
 	if other < 0.19 {
 		t.Errorf("CPU under another mix is %.3g off: this history cannot show it better than that", other)
-	}
-}
-
-func TestKindsAreSeparatedAsFarAsTheRowsAllow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	// Of three kinds the first two always come together; the third varies by itself.
-	rows := make([]cpuRow, 600)
-	for i := range rows {
-		together, alone := 30+20*math.Sin(float64(i)/40), 15+10*math.Sin(float64(i)/23)
-		kinds := []float64{together, 0.5 * together, alone}
-		cpu := 0.05 + 0.004*kinds[0] + 0.010*kinds[1] + 0.020*kinds[2]
-		rows[i] = cpuRow{from: i, rate: kinds[0] + kinds[1] + kinds[2], cpu: cpu * (1 + 0.03*rng.NormFloat64()), kinds: kinds}
-	}
-	for range 6 {
-		rows[rng.IntN(len(rows))].cpu *= 10
-	}
-	w, pools := fitWorks(rows, []int{0, 1, 2}, fitCPU(rows))
-	if w == nil || len(pools) != 2 || len(pools[0].kinds)+len(pools[1].kinds) != 3 {
-		t.Fatalf("pools %+v, want the first two kinds in one and the third in another", pools)
-	}
-	near(t, "the first two, ms", 1000*pools[0].cpu, 6, 0.3) // (4 + 0.5*10) / 1.5
-	near(t, "the third, ms", 1000*pools[1].cpu, 20, 0.6)
-	if e := pools[1].error; !(e > 1e-5 && e < 1e-3) {
-		t.Errorf("standard error %v of the third, want about 0.1 ms", e)
-	}
-	factor, perVisit := w.factors(rows, 3)
-	near(t, "the mean of the factors", heaviness(factor, rows[0].kinds)*perVisit*rows[0].rate+w.idle, rows[0].cpu, 0.12*rows[0].cpu)
-	alike := slices.Clone(rows)
-	for i := range alike {
-		alike[i].cpu = 0.05 + 0.01*alike[i].rate*(1+0.03*rng.NormFloat64())
-	}
-	if w, _ := fitWorks(alike, []int{0, 1, 2}, fitCPU(alike)); w != nil {
-		t.Errorf("kinds of the same CPU time are told apart: %+v", w.pools)
 	}
 }
 

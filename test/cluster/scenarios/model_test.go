@@ -103,14 +103,18 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// evaluate a run. Any verdict will do: it is the exit code.
-func evaluate(t *testing.T, run string, flags ...string) {
+// evaluate a run, and return what is printed. Any verdict will do: it is the exit code.
+func evaluate(t *testing.T, run string, flags ...string) string {
 	t.Helper()
-	_, err := loadlineTry(t, append([]string{"evaluate", run}, flags...)...)
+	out, err := loadlineTry(t, append([]string{"evaluate", run}, flags...)...)
 	var ended *exec.ExitError
 	if err != nil && (!errors.As(err, &ended) || !slices.Contains([]int{3, 4, 5}, ended.ExitCode())) {
 		t.Fatal(err)
 	}
+	if err != nil {
+		return err.Error() // it has the output
+	}
+	return out
 }
 
 func indent(text string) string {
