@@ -39,19 +39,23 @@ image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images
 DEMO := out/demo
 DEMO_WEEK := diurnal:low=20,high=100,peak=15h+noise:cv=0.06,corr=5m
 
-demo: bin/loadline ## from a week of metrics to a verdict: record, fit, train, evaluate (two minutes on two cores); report in out/demo
+demo: bin/loadline ## from a week of metrics to a verdict: record, fit, train, tune, evaluate (two minutes on two cores); report in out/demo
 	@mkdir -p out && rm -rf $(DEMO)
 	@echo "1. Record a week of bookinfo under HPA at 80 %, on nodes of which others use half, as Prometheus would have stored it"
 	bin/loadline history record --app bookinfo --workload "$(DEMO_WEEK)" --duration 7d --policy hpa --neighbours use=0.5 -o $(DEMO)/past
 	@echo; echo "2. Fit a twin to five days and train candidates on it; the sixth is for selection, the seventh for the test"
-	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --held-out 0.1429 --candidates 6 -o $(DEMO)/run
-	@echo; echo "3. Choose a candidate on the sixth day, and judge its deployment on the seventh against HPA at 80 % and HPA at its best setting;"
-	@echo "   then see whether what saves also holds on busier nodes and with other values of what the history does not show"
+	bin/loadline train --history $(DEMO)/past --objective "99% < 250ms" --held-out 0.1429 --candidates 4 -o $(DEMO)/run
+	@echo; echo "3. Search the best settings of HPA and KEDA and choose a candidate on the sixth day: the planner, or what was trained. Judge both"
+	@echo "   on the seventh against HPA at 80 %; then see whether what saves also holds on busier nodes and with other values of what the"
+	@echo "   history does not show"
 	bin/loadline evaluate $(DEMO)/run --today hpa --stretch 40m; code=$$?; case $$code in 0|3|4|5) ;; *) exit $$code;; esac # a verdict
+	@echo; echo "4. What to apply"
+	bin/loadline evaluate $(DEMO)/run --today hpa --stretch 40m --output yaml | head -45
 	@echo
 	@echo "Report with every run: $(DEMO)/run/report.html"
 	@echo "With your own cluster:"
 	@echo "  bin/loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past"
+	@echo "  bin/loadline tune --history past --objective \"99% < 300ms\" -o shop     # the best settings of what you have, sizes too"
 	@echo "  bin/loadline train --history past --objective \"99% < 300ms\" -o shop"
 	@echo "  bin/loadline evaluate shop && bin/loadline promote shop"
 

@@ -138,3 +138,50 @@ func TestALoadLineRunsWhatKubernetesCannot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFloorsBecomeCronTriggers: an HPA has one minimum, so KEDA scales by CPU and by the clock.
+func TestFloorsBecomeCronTriggers(t *testing.T) {
+	const floors = "floor=Mon-Fri/08:00-20:00:web:5+22:30-24:00:3"
+	for _, spec := range []string{"hpa:target=70," + floors, "keda:" + floors} {
+		documents := written(t, spec)
+		if len(documents) != 2 {
+			t.Fatalf("%s: %d documents", spec, len(documents))
+		}
+		for _, want := range []string{"kind: ScaledObject", "start: 0 8 * * 1,2,3,4,5", "end: 0 20 * * 1,2,3,4,5", `desiredReplicas: "5"`,
+			"start: 30 22 * * *", "end: 0 0 * * *", "timezone: Etc/UTC"} {
+			if !strings.Contains(documents[0], want) {
+				t.Errorf("%s: %q is not in:\n%s", spec, want, documents[0])
+			}
+		}
+		if strings.Contains(documents[1], `desiredReplicas: "5"`) || !strings.Contains(documents[1], `desiredReplicas: "3"`) {
+			t.Errorf("%s: of the other service:\n%s", spec, documents[1])
+		}
+	}
+	if documents := written(t, "hpa:target=70,floor=Sat-Sun/23:00-02:00:web:5"); !strings.Contains(documents[0], "start: 0 23 * * 6,0") ||
+		!strings.Contains(documents[0], "end: 0 2 * * 0,1") || !strings.Contains(documents[0], `value: "70"`) {
+		t.Errorf("over midnight:\n%s", documents[0])
+	}
+}
+
+// TestTheReserveIsPlaceholderPods of a priority below every other.
+func TestTheReserveIsPlaceholderPods(t *testing.T) {
+	documents := written(t, "hpa:target=70,reserve=1.2")
+	if !strings.Contains(documents[0], "kind: PriorityClass") || !strings.Contains(documents[0], "value: -5") {
+		t.Errorf("%s", documents[0])
+	}
+	d := parse[appsv1.Deployment](t, documents[1])
+	pod := d.Spec.Template.Spec
+	if *d.Spec.Replicas != 3 || pod.PriorityClassName != "shop-reserve" || pod.Containers[0].Resources.Requests.Cpu().String() != "500m" ||
+		d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] != d.Spec.Template.Labels["app.kubernetes.io/name"] {
+		t.Errorf("%+v", d.Spec)
+	}
+}
+
+// TestLimitsByService become patches.
+func TestLimitsByService(t *testing.T) {
+	d := parse[appsv1.Deployment](t, written(t, "hpa:target=70,limits=web:1.5,request=web:0.3")[0])
+	size := d.Spec.Template.Spec.Containers[0].Resources
+	if size.Limits.Cpu().String() != "1500m" || size.Requests.Cpu().String() != "300m" {
+		t.Errorf("%+v", size)
+	}
+}

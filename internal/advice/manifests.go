@@ -47,8 +47,11 @@ func Manifests(spec string, t Target) ([]Document, error) {
 	case "hpa", "sre", "keda":
 		all, remarks = t.setup(v)
 		scalers := t.hpas
-		if method == "keda" {
+		switch {
+		case method == "keda":
 			scalers = t.scaledObjects
+		case len(policy.FloorsOf(v["floor"])) > 0:
+			scalers = t.scaledByCPU // an HPA has one minimum; KEDA makes the HPA here, and has triggers by the clock
 		}
 		more, err := scalers(v)
 		if err != nil {
@@ -105,35 +108,21 @@ func (t Target) byService(spec string) ([]Document, error) {
 	return all, nil
 }
 
-// setup is the patches for requests and limits that a rule is set up with, and remarks on what
-// has no manifest.
+// setup is the patches for requests and limits that a rule is set up with, its reserve, and remarks
+// on what has no manifest.
 func (t Target) setup(v policy.Values) (all []Document, remarks []string) {
-	lifted := v["limits"] == "lifted"
-	requests, known := policy.RequestsOf(v["request"])
 	for i := range t.App.Services {
 		s := &t.App.Services[i]
-		size := s.Size
-		if lifted {
-			size.CPULimit = max(s.Bounds.MaxCPU, 0)
-		}
-		if cores, sized := requests[s.Name]; sized {
-			size.CPURequest = cores
-		}
-		if size != s.Size {
+		if size := policy.SizeUnder(v["request"], v["limits"], s); size != s.Size {
 			all = append(all, t.Patch(i, size))
 		}
 	}
-	if !known && v["request"] != "keep" {
+	if _, known := policy.CoresOf(v["request"]); !known && v["request"] != "keep" {
 		remarks = append(remarks, fmt.Sprintf("CPU requests: set them to the %s percentile of past use for each pod; "+
 			"loadline rightsize has the figures.", v["request"]))
 	}
-	if v["floor"] != "off" && v["floor"] != "" {
-		remarks = append(remarks, fmt.Sprintf("Least replicas by the time of day (%s, UTC): raise minReplicas by a CronJob, or use a "+
-			"cron trigger of KEDA; these manifests do not.", v["floor"]))
-	}
 	if reserve := v.Float("reserve"); reserve > 0 {
-		remarks = append(remarks, fmt.Sprintf("Reserve of %g cores: run placeholder pods of a PriorityClass below 0; these manifests do "+
-			"not.", reserve))
+		all = append(all, t.placeholders(reserve)...)
 	}
 	return all, remarks
 }

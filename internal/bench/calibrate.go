@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -14,19 +15,20 @@ import (
 )
 
 // calibrationVersion of the search: other versions may find other settings.
-const calibrationVersion = 4
+const calibrationVersion = 5
 
 // CalibrationLoad is one stretch of validation data.
 type CalibrationLoad struct {
 	Rates    sim.Arrivals
 	Duration time.Duration
-	Seed     uint64 // of arrivals, demands and start-ups
+	Seed     uint64    // of arrivals, demands and start-ups
+	Begin    time.Time // instant that the beginning stands for, for floors by the clock; zero = sim.Epoch
 }
 
 // CalibrationTask is what to calibrate.
 type CalibrationTask struct {
 	App    *loadline.App
-	Policy string            // name:key=value,...; given settings are fixed
+	Policy string            // name:key=value,...; given settings are fixed. Rules = all plain rules
 	Axes   []string          // that it may change, of guard.AxisNames; nil = all
 	Margin float64           // part of the allowed share over the SLO that a setting may use; 0 = 0.7
 	Loads  []CalibrationLoad // never those of the test; the search uses the first, the rest is for confirmation
@@ -35,6 +37,11 @@ type CalibrationTask struct {
 	// Clusters in each of which a setting must meet the SLO; the cost is the mean over them. None
 	// = the application's own nodes, without neighbours.
 	Clusters []pool.Cluster
+	// Beyond are further clusters in which what is best is confirmed. One in which none of these
+	// meets the SLO does not count.
+	Beyond []pool.Cluster
+	// Floors is the value of the setting floor that earlier data suggest; "" = from the first load.
+	Floors string
 	// Also are further scenes that the same setting is for: it must meet the SLO in each, and
 	// all count alike for the cost, by the geometric mean.
 	Also []CalibrationScene
@@ -59,30 +66,6 @@ type CalibrationScene struct {
 	Clusters []pool.Cluster // none = the application's own nodes, without neighbours
 }
 
-// NeighbourLevels are the shares of the nodes' cores that neighbours use and request in the
-// scenes of a calibration: a setting that needs an empty node is not the best. Their memory is
-// left out.
-var NeighbourLevels = []float64{0, 0.7}
-
-// WithNeighbours is a cluster at each level of neighbours. One that has neighbours of its own
-// is taken as it is and without them; without levels, only as it is.
-func WithNeighbours(base pool.Cluster, levels []float64) []pool.Cluster {
-	if len(levels) == 0 {
-		return []pool.Cluster{base}
-	}
-	if n := base.Neighbours; n.Use > 0 || n.Request > 0 {
-		alone := base
-		alone.Neighbours = pool.Neighbours{}
-		return []pool.Cluster{alone, base}
-	}
-	var all []pool.Cluster
-	for _, level := range levels {
-		base.Neighbours = pool.Neighbours{Use: level, Request: level, Shape: base.Neighbours.Shape}
-		all = append(all, base)
-	}
-	return all
-}
-
 // Try is one setting with its figures on the validation data.
 type Try struct {
 	Spec      string  `json:"policy"`
@@ -92,10 +75,14 @@ type Try struct {
 	Over      float64 `json:"over_slo_ratio"` // of the worst run
 	Violated  int     `json:"violated"`       // runs that did not meet the SLO with the margin
 	Changes   float64 `json:"changes_per_hour"`
+	// Remark is why the setting cannot be the best; "" = it can.
+	Remark string `json:"remark,omitempty"`
 
 	point  []float64
-	margin float64 // 0 = the usual one
-	most   float64 // changes per hour that are allowed; 0 = any
+	far    float64   // from the default, in ranges
+	beyond []float64 // share over the SLO of the worst run in each of the clusters beyond
+	margin float64   // 0 = the usual one
+	most   float64   // changes per hour that are allowed; 0 = any
 }
 
 // Calibration is the result of a search.
@@ -109,50 +96,68 @@ type Calibration struct {
 // Feasible reports whether any setting met the SLO.
 func (f *Calibration) Feasible() bool { return f.Best.feasible() }
 
-// confirmed is how many of the best are repeated in the event engine.
-const confirmed = 3
+// Racing: all settings run on the first load, the best of them on all loads, and the best of these
+// in the event engine.
+const (
+	survivors = 8 // on all loads
+	confirmed = 3 // in the event engine; of each rule, if there are several, one less
+)
 
-// Calibrate searches: a coarse grid, then finer around the best, both in the policy's search engine;
-// the best three are confirmed in the event engine together with the default. If none of them
-// is feasible there, the three safest of the others are tried.
+// Calibrate searches: a coarse grid, then around the best, then a race on all loads, in the policy's
+// search engine; the best three are confirmed in the event engine together with the default. If none
+// of them is feasible there, the three safest of the others are tried. Of several rules each is
+// searched, and the best of all is found.
 func Calibrate(ctx context.Context, task CalibrationTask) (*Calibration, error) {
-	space, err := spaceOf(task.Policy, task.App)
-	if err != nil {
-		return nil, err
-	}
 	if len(task.Loads) == 0 {
 		return nil, errors.New("calibrate: no validation data")
 	}
-	s := &search{CalibrationTask: task, space: space}
-	if err := s.resolve(ctx); err != nil {
-		return nil, err
+	s := &search{CalibrationTask: task}
+	for _, spec := range rulesOf(task.Policy) {
+		space, err := spaceOf(spec, task.App)
+		if err != nil {
+			return nil, err
+		}
+		s.spaces = append(s.spaces, space)
 	}
-	if err := s.grid(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.refine(ctx); err != nil {
-		return nil, err
+	for i := range s.spaces {
+		s.space, s.tried = s.spaces[i], nil
+		for _, step := range []func(context.Context) error{s.resolve, s.grid, s.refine, s.race} {
+			if err := step(ctx); err != nil {
+				return nil, err
+			}
+		}
+		s.all = append(s.all, s.tried...)
 	}
 	return s.confirm(ctx)
 }
 
 type search struct {
 	CalibrationTask
-	space space
-	found Calibration
-	tried []Try // in the search engine
+	spaces []space // of each rule
+	seen   *past   // nil = not needed so far
+
+	space     space // of the rule that is searched
+	tried     []Try // in its search engine, on the first load
+	all       []Try // of the rules that are searched
+	finalists []Try // the default of the first rule, then the best of each
+	found     Calibration
+	work      float64 // done so far, in trials of the search
 }
 
-// refinements around the best point, each with half the stride of the last.
-const refinements = 2
+// refinements around the best point, each with half the stride of the last, down to a quarter.
+const refinements = 4
 
-// planned is the approximate number of trials, for the progress.
+// confirmationWork is the work of a trial in the event engine, on all loads and clusters, in trials
+// of the search; for the progress.
+const confirmationWork = 20
+
+// planned is the approximate work, in trials of the search.
 func (s *search) planned() float64 {
-	grid := 1
-	for _, d := range s.space.dimensions {
-		grid *= len(d.Coarse)
+	n := (1 + len(s.spaces)) * confirmed * confirmationWork / 2
+	for _, space := range s.spaces {
+		n += len(space.gridPoints()) + refinements*len(space.dimensions) + survivors
 	}
-	return float64(grid + refinements*2*len(s.space.dimensions) + 3*confirmed)
+	return float64(n)
 }
 
 func (s *search) grid(ctx context.Context) error {
@@ -178,6 +183,9 @@ func (s *search) grid(ctx context.Context) error {
 // trySpecs tries settings outside the search space.
 func (s *search) trySpecs(ctx context.Context, specs []string) error {
 	tries, err := s.evaluate(ctx, specs, s.space.engine, 1)
+	for i := range tries {
+		tries[i].far = s.space.distance(nil)
+	}
 	s.tried = append(s.tried, tries...)
 	s.found.Tried = append(s.found.Tried, tries...)
 	return err
@@ -188,7 +196,7 @@ func (s *search) refine(ctx context.Context) error {
 		best := s.bestPoint()
 		var points [][]float64
 		for i := range s.space.dimensions {
-			points = append(points, s.space.around(best, i, round)...)
+			points = append(points, s.space.around(best, i, min(round, 1))...)
 		}
 		if err := s.try(ctx, points); err != nil {
 			return err
@@ -209,7 +217,7 @@ func (s *search) try(ctx context.Context, points [][]float64) error {
 	}
 	tries, err := s.evaluate(ctx, specs, s.space.engine, 1)
 	for i := range tries {
-		tries[i].point = fresh[i]
+		tries[i].point, tries[i].far = fresh[i], s.space.distance(fresh[i])
 	}
 	s.tried = append(s.tried, tries...)
 	s.found.Tried = append(s.found.Tried, tries...)
@@ -218,7 +226,7 @@ func (s *search) try(ctx context.Context, points [][]float64) error {
 
 // bestPoint of the space; the default has one.
 func (s *search) bestPoint() []float64 {
-	for _, t := range s.ranked() {
+	for _, t := range rank(s.tried) {
 		if t.point != nil {
 			return t.point
 		}
@@ -226,69 +234,120 @@ func (s *search) bestPoint() []float64 {
 	return s.space.defaults()
 }
 
-func (s *search) ranked() []Try { return rank(s.tried, s.space) }
-
-func (s *search) confirm(ctx context.Context) (*Calibration, error) {
-	ranked := s.ranked()
-	candidates := []Try{s.tried[0]} // the default
+// race runs the best on all loads, of which the worst counts, and chooses the finalists.
+func (s *search) race(ctx context.Context) error {
+	last := confirmed
+	if len(s.spaces) > 1 {
+		last--
+	}
+	ranked := rank(s.tried)
+	if s.several() {
+		var err error
+		if ranked, err = s.again(ctx, ranked[:min(survivors, len(ranked))], s.space.engine); err != nil {
+			return err
+		}
+		ranked = rank(ranked)
+	}
+	if len(s.finalists) == 0 {
+		s.finalists = append(s.finalists, s.tried[0]) // the default
+	}
 	for _, t := range ranked {
-		if len(candidates) <= confirmed && t.Spec != s.tried[0].Spec {
-			candidates = append(candidates, t)
+		if last > 0 && !contains(s.finalists, t.Spec) {
+			s.finalists = append(s.finalists, t)
+			last--
 		}
 	}
-	tries, err := s.again(ctx, candidates)
+	return nil
+}
+
+// several reports whether a scene has more than one load.
+func (s *search) several() bool {
+	return slices.ContainsFunc(s.scenes(), func(c CalibrationScene) bool { return len(c.Loads) > 1 })
+}
+
+func (s *search) confirm(ctx context.Context) (*Calibration, error) {
+	tries, err := s.again(ctx, s.finalists, "event")
 	if err != nil {
 		return nil, err
 	}
-	if best := rank(tries, s.space)[0]; !best.feasible() {
+	if best := rank(tries)[0]; !best.feasible() {
 		var others []Try
-		for _, t := range safest(s.tried) {
+		for _, t := range safest(s.all) {
 			if len(others) < confirmed && !contains(tries, t.Spec) {
 				others = append(others, t)
 			}
 		}
-		more, err := s.again(ctx, others)
+		more, err := s.again(ctx, others, "event")
 		if err != nil {
 			return nil, err
 		}
 		tries = append(tries, more...)
 	}
+	s.countBeyond(tries)
+	for _, list := range [][]Try{s.found.Tried, tries} {
+		for i := range list {
+			list[i].Remark = list[i].remark()
+		}
+	}
 	s.found.Default = tries[0]
-	s.found.Best = rank(tries, s.space)[0]
-	if d := tries[0]; d.feasible() && d.calm() && d.cost() <= s.found.Best.cost()*(1+samePrice) {
+	s.found.Best = rank(tries)[0]
+	if d := tries[0]; d.feasible() && d.calm() && d.Cost() <= s.found.Best.Cost()*(1+samePrice) {
 		s.found.Best = d
 	}
 	s.found.Spec = s.found.Best.Spec
+	s.found.Tried = append(s.found.Tried, tries...)
 	return &s.found, nil
 }
 
-// again repeats trials in the event engine, on all validation data.
-func (s *search) again(ctx context.Context, tries []Try) ([]Try, error) {
+// countBeyond adds the clusters beyond in which at least one of the settings meets the SLO.
+func (s *search) countBeyond(tries []Try) {
+	for k := range s.Beyond {
+		one := func(t Try) Try { return Try{Over: t.beyond[k], margin: t.margin} }
+		if !slices.ContainsFunc(tries, func(t Try) bool { o := one(t); return t.feasible() && o.feasible() }) {
+			continue
+		}
+		for i := range tries {
+			if o := one(tries[i]); !o.feasible() {
+				tries[i].Violated++
+			}
+			tries[i].Over = max(tries[i].Over, tries[i].beyond[k])
+		}
+	}
+}
+
+// again repeats trials on all validation data.
+func (s *search) again(ctx context.Context, tries []Try, engine string) ([]Try, error) {
 	var specs []string
 	for _, t := range tries {
 		specs = append(specs, t.Spec)
 	}
-	again, err := s.evaluate(ctx, specs, "event", all)
+	again, err := s.evaluate(ctx, specs, engine, all)
 	for i := range again {
-		again[i].point = tries[i].point
+		again[i].point, again[i].far = tries[i].point, tries[i].far
 	}
-	s.found.Tried = append(s.found.Tried, again...)
+	if engine != "event" { // those are added once it is known where they count
+		s.found.Tried = append(s.found.Tried, again...)
+	}
 	return again, err
 }
 
 // CheckCalibration reports why a policy cannot be calibrated.
 func CheckCalibration(spec string, app *loadline.App) error {
-	if _, err := policy.New(spec, app); err != nil {
-		return err
+	for _, one := range rulesOf(spec) {
+		if _, err := policy.New(one, app); err != nil {
+			return err
+		}
+		if _, err := spaceOf(one, app); err != nil {
+			return err
+		}
 	}
-	_, err := spaceOf(spec, app)
-	return err
+	return nil
 }
 
 func (t CalibrationTask) spec(policy, engine string, app *loadline.App, l CalibrationLoad, on pool.Cluster) simulate.Spec {
 	return simulate.Spec{
 		App: app, Load: l.Rates, Policy: policy, Engine: engine, Duration: l.Duration, Seed: l.Seed, CPU: t.CPU, WarmUp: t.WarmUp,
-		Cluster: on, Axes: t.Axes,
+		Cluster: on, Axes: t.Axes, Begin: l.Begin,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -25,10 +26,14 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 			}
 		})
 	}
+	each := 1.0
+	if engine == "event" && loads == all {
+		each = confirmationWork
+	}
 	for i := range specs {
 		next <- i
-		if s.Progress != nil {
-			s.Progress(min(1, float64(len(s.found.Tried)+i)/s.planned()))
+		if s.work += each; s.Progress != nil {
+			s.Progress(min(1, (s.work-each)/s.planned()))
 		}
 	}
 	close(next)
@@ -46,6 +51,13 @@ func (s *search) evaluate(ctx context.Context, specs []string, engine string, lo
 func (s *search) evaluateOne(ctx context.Context, spec, engine string, loads int) (Try, error) {
 	fresh := Try{Spec: spec, Engine: engine, margin: s.Margin}
 	t, scenes := fresh, s.scenes()
+	if engine == "event" && loads == all {
+		var err error
+		if fresh.beyond, err = s.evaluateBeyond(ctx, fresh); err != nil {
+			return t, err
+		}
+		t.beyond = fresh.beyond
+	}
 	coreHours, bill := 0.0, 0.0 // sums of logarithms
 	for _, scene := range scenes {
 		one, err := s.evaluateScene(ctx, fresh, scene, loads)
@@ -91,6 +103,19 @@ func (s *search) evaluateScene(ctx context.Context, t Try, scene CalibrationScen
 		}
 	}
 	return t, nil
+}
+
+// evaluateBeyond is the share over the SLO of the worst load in each of the clusters beyond.
+func (s *search) evaluateBeyond(ctx context.Context, t Try) ([]float64, error) {
+	var worst []float64
+	for _, cluster := range s.Beyond {
+		one, err := s.evaluateScene(ctx, t, CalibrationScene{s.App, s.Loads, []pool.Cluster{cluster}}, all)
+		if err != nil {
+			return nil, err
+		}
+		worst = append(worst, one.Over)
+	}
+	return worst, nil
 }
 
 // overOf a run: without a request none was over the SLO.

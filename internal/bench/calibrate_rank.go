@@ -22,8 +22,18 @@ func (t *Try) feasible() bool {
 // calm reports whether a setting changes no more often than is allowed.
 func (t *Try) calm() bool { return t.most == 0 || t.Changes <= t.most }
 
-// cost is the bill of a pool; without one, the core-hours.
-func (t *Try) cost() float64 {
+func (t *Try) remark() string {
+	switch {
+	case !t.feasible():
+		return "too many requests over the SLO"
+	case !t.calm():
+		return "too many changes"
+	}
+	return ""
+}
+
+// Cost is the bill of a pool; without one, the core-hours.
+func (t *Try) Cost() float64 {
 	if t.Bill > 0 {
 		return t.Bill
 	}
@@ -36,7 +46,7 @@ const samePrice = 0.002
 
 // rank sorts, best first: the cheapest of those that meet the SLO without too many changes, then
 // those with too many, then the others by their violation. Ties go to the default.
-func rank(tries []Try, s space) []Try {
+func rank(tries []Try) []Try {
 	ranked := slices.Clone(tries)
 	slices.SortStableFunc(ranked, func(a, b Try) int {
 		if a.feasible() != b.feasible() {
@@ -46,8 +56,8 @@ func rank(tries []Try, s space) []Try {
 			return 1
 		}
 		if !a.feasible() {
-			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()),
-				cmp.Compare(s.distance(a.point), s.distance(b.point)))
+			return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.Cost(), b.Cost()),
+				cmp.Compare(a.far, b.far))
 		}
 		if a.calm() != b.calm() {
 			if a.calm() {
@@ -55,20 +65,20 @@ func rank(tries []Try, s space) []Try {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(s.distance(a.point), s.distance(b.point)),
-			cmp.Compare(a.cost(), b.cost()))
+		return cmp.Or(cmp.Compare(price(a), price(b)), cmp.Compare(a.far, b.far),
+			cmp.Compare(a.Cost(), b.Cost()))
 	})
 	return ranked
 }
 
 // price is in whole steps of samePrice, so that equality is transitive.
-func price(t Try) float64 { return math.Round(math.Log(t.cost()) / samePrice) }
+func price(t Try) float64 { return math.Round(math.Log(t.Cost()) / samePrice) }
 
 // safest first.
 func safest(tries []Try) []Try {
 	sorted := slices.Clone(tries)
 	slices.SortStableFunc(sorted, func(a, b Try) int {
-		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.cost(), b.cost()))
+		return cmp.Or(cmp.Compare(a.Violated, b.Violated), cmp.Compare(a.Over, b.Over), cmp.Compare(a.Cost(), b.Cost()))
 	})
 	return sorted
 }

@@ -13,6 +13,30 @@ import (
 	"github.com/loadline/loadline/internal/suggest"
 )
 
+// Rules stands for all plain rules together, in place of a policy's name: what a calibration finds
+// is the best of them.
+const Rules = "rules"
+
+// plainRules are those that a plain deployment runs: Kubernetes' own autoscaler, and KEDA on the
+// request rate.
+var plainRules = []string{"hpa", "keda"}
+
+// rulesOf a policy to be calibrated: itself, or the plain rules with its settings.
+func rulesOf(spec string) []string {
+	name, settings, given := strings.Cut(spec, ":")
+	if name != Rules {
+		return []string{spec}
+	}
+	var all []string
+	for _, rule := range plainRules {
+		if given {
+			rule += ":" + settings
+		}
+		all = append(all, rule)
+	}
+	return all
+}
+
 // CalibrationNames of the policies that can be calibrated.
 func CalibrationNames() []string {
 	var names []string
@@ -21,7 +45,7 @@ func CalibrationNames() []string {
 			names = append(names, m.Name)
 		}
 	}
-	return names
+	return append(names, Rules)
 }
 
 // dimension is one setting that is searched.
@@ -87,13 +111,17 @@ func defaultOf(name string, d dimension) float64 {
 
 func (s space) defaults() []float64 { return slices.Clone(s.origin) }
 
-// gridPoints are all combinations of the coarse values.
+// gridPoints are all combinations of the coarse values; later dimensions are at their default.
 func (s space) gridPoints() [][]float64 {
 	points := [][]float64{nil}
-	for _, d := range s.dimensions {
+	for i, d := range s.dimensions {
+		values := d.Coarse
+		if d.Later {
+			values = s.origin[i : i+1]
+		}
 		var longer [][]float64
 		for _, p := range points {
-			for _, v := range d.Coarse {
+			for _, v := range values {
 				longer = append(longer, append(slices.Clone(p), v))
 			}
 		}
@@ -103,10 +131,20 @@ func (s space) gridPoints() [][]float64 {
 }
 
 // around are the neighbours of a point along one dimension: halfway to the next coarse value,
-// then a quarter.
+// then a quarter; of words, all others.
 func (s space) around(p []float64, i, round int) [][]float64 {
 	d := s.dimensions[i]
 	var points [][]float64
+	for _, v := range d.Only {
+		if d.Words != nil && v != p[i] {
+			q := slices.Clone(p)
+			q[i] = v
+			points = append(points, q)
+		}
+	}
+	if d.Words != nil {
+		return points
+	}
 	for _, next := range []float64{d.below(p[i]), d.above(p[i])} {
 		v := p[i] + (next-p[i])/math.Pow(2, float64(round+1))
 		if d.Step > 0 {
@@ -153,7 +191,8 @@ func (d dimension) nearestOnly(v, here float64) float64 {
 	return best
 }
 
-// spec of a point, as it would be written.
+// spec of a point, as it would be written; later dimensions only where they are not at their
+// default.
 func (s space) spec(p []float64) string {
 	text := s.policy
 	join := ":"
@@ -161,6 +200,9 @@ func (s space) spec(p []float64) string {
 		join = ","
 	}
 	for i, d := range s.dimensions {
+		if d.Later && p[i] == s.origin[i] {
+			continue
+		}
 		text += join + d.Key + "=" + d.text(p[i])
 		join = ","
 	}
@@ -182,7 +224,9 @@ func (s space) distance(p []float64) float64 {
 	}
 	sum := 0.0
 	for i, d := range s.dimensions {
-		sum += math.Abs(p[i]-s.origin[i]) / (d.Coarse[len(d.Coarse)-1] - d.Coarse[0])
+		if width := d.Coarse[len(d.Coarse)-1] - d.Coarse[0]; width > 0 {
+			sum += math.Abs(p[i]-s.origin[i]) / width
+		}
 	}
 	return sum
 }

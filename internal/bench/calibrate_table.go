@@ -16,10 +16,7 @@ func (f *Calibration) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "policy\tengine\tcore-hours\tover SLO\t")
 	for _, try := range f.Tried {
-		remark := ""
-		if !try.feasible() {
-			remark = "too many"
-		}
+		remark := try.Remark
 		if try.Spec == f.Best.Spec && try.Engine == f.Best.Engine {
 			remark = "best"
 		}

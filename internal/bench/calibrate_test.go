@@ -43,7 +43,9 @@ func oneService() *loadline.App {
 func smallTask(policy string) CalibrationTask {
 	return CalibrationTask{
 		App: oneService(), Policy: policy, Workers: 2,
-		Loads: []CalibrationLoad{{waves{}, 15 * time.Minute, 11}, {waves{}, 15 * time.Minute, 12}},
+		Loads: []CalibrationLoad{
+			{Rates: waves{}, Duration: 15 * time.Minute, Seed: 11}, {Rates: waves{}, Duration: 15 * time.Minute, Seed: 12},
+		},
 	}
 }
 
@@ -124,20 +126,33 @@ func TestSpaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.spec(s.defaults()); got != "hpa:target=80,down-window=300s,limits=keep,request=keep" {
+	if got := s.spec(s.defaults()); got != "hpa:target=80,limits=keep,request=keep" {
 		t.Errorf("default %s", got)
 	}
-	if n := len(s.gridPoints()); n != 8*2*2*2 {
+	if n := len(s.gridPoints()); n != 8*2*2 {
 		t.Errorf("%d points", n)
 	}
-	if got := s.around([]float64{60, 0, 0, 1}, 0, 0); !slices.EqualFunc(got, [][]float64{{53, 0, 0, 1}, {68, 0, 0, 1}}, slices.Equal) {
-		t.Errorf("around 60: %v", got)
-	}
-	if got := s.around([]float64{60, 0, 0, 1}, 1, 0); !slices.EqualFunc(got, [][]float64{{60, 150, 0, 1}}, slices.Equal) {
-		t.Errorf("around 0s: %v", got)
-	}
-	if got := s.around([]float64{60, 0, 0, 1}, 3, 1); !slices.EqualFunc(got, [][]float64{{60, 0, 0, 0}}, slices.Equal) {
-		t.Errorf("around p95: %v", got)
+	// The target, limits (keep, raised, lifted), request (keep, p95, p90), scale-down window, and the rest.
+	here := []float64{60, 0, 1, 0, 0, 0, 0}
+	for _, row := range []struct {
+		name      string
+		dimension int
+		round     int
+		want      []float64
+	}{
+		{"the target, halfway", 0, 0, []float64{53, 68}},
+		{"the target, a quarter", 0, 1, []float64{56, 64}},
+		{"other limits", 1, 0, []float64{1, 2}},
+		{"other requests", 2, 1, []float64{0, 2}},
+		{"a longer window", 3, 0, []float64{150}},
+	} {
+		var got []float64
+		for _, p := range s.around(here, row.dimension, row.round) {
+			got = append(got, p[row.dimension])
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
 	}
 	a, err := spaceOf("autothrottle", oneService())
 	if err != nil {
@@ -158,7 +173,10 @@ func TestRank(t *testing.T) {
 		{Spec: "nearly broken", CoreHours: 2, Over: 0.0099, point: []float64{5}},
 	}
 	var order []string
-	for _, r := range rank(tries, s) {
+	for i := range tries {
+		tries[i].far = s.distance(tries[i].point)
+	}
+	for _, r := range rank(tries) {
 		order = append(order, r.Spec)
 	}
 	if want := []string{"near", "far", "dear", "nearly broken", "broken"}; !slices.Equal(order, want) {
@@ -190,7 +208,7 @@ func TestCalibrationKeepsToALimitOfChanges(t *testing.T) {
 }
 
 func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
-	load := CalibrationLoad{waves{}, 15 * time.Minute, 21}
+	load := CalibrationLoad{Rates: waves{}, Duration: 15 * time.Minute, Seed: 21}
 	reference, err := SearchLevels(context.Background(), LevelSearch{App: oneService(), Policy: "oracle", Load: load})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +216,7 @@ func TestTheOracleCostsNoMoreThanAnyHPA(t *testing.T) {
 	task := smallTask("hpa:limits=keep,request=keep") // the oracle's axis
 	task.Loads = nil                                  // other draws, as for the oracle
 	for _, seed := range []uint64{1_000_003, 2_000_003, 3_000_017} {
-		task.Loads = append(task.Loads, CalibrationLoad{load.Rates, load.Duration, load.Seed + seed})
+		task.Loads = append(task.Loads, CalibrationLoad{Rates: load.Rates, Duration: load.Duration, Seed: load.Seed + seed})
 	}
 	hpa, err := Calibrate(context.Background(), task)
 	if err != nil {
@@ -219,7 +237,7 @@ func TestOracleOfALoadThatCannotBeServed(t *testing.T) {
 	app := oneService()
 	app.Kinds[0].SLO.Latency = time.Millisecond
 	found, err := SearchLevels(context.Background(), LevelSearch{App: app, Policy: "oracle",
-		Load: CalibrationLoad{waves{}, 2 * time.Minute, 1}})
+		Load: CalibrationLoad{Rates: waves{}, Duration: 2 * time.Minute, Seed: 1}})
 	if err != nil || found.Feasible() {
 		t.Errorf("%+v, %v", found, err)
 	}

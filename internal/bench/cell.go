@@ -18,10 +18,12 @@ type cell struct {
 	app          App
 	workload     string
 	cluster      pool.Cluster
+	begin        time.Time
 	perturbation string
 	perturb      simulate.Perturb
 	loads        []*workload.Workload // by seed
 	validation   []*workload.Workload // without the perturbation; empty = nothing is calibrated
+	begins       []time.Time          // of the validation data; none = not known
 	training     *workload.Workload   // likewise; nil = nothing is trained
 	past         *workload.Workload   // of the days before; nil = no policy starts with them
 	memory       memory
@@ -64,12 +66,15 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{scene: s.Name, app: a, workload: w.Name, cluster: s.Cluster, perturbation: s.Perturbation}
+	c := &cell{scene: s.Name, app: a, workload: w.Name, cluster: s.Cluster, begin: s.Begin, perturbation: s.Perturbation}
 	which := wholePart
 	if m.calibrates() {
 		which = testPart
 		if c.validation, err = o.validation(w); err != nil {
 			return nil, err
+		}
+		if w.Given != nil {
+			c.begins = w.Given.Begins
 		}
 	}
 	if m.trains() {
@@ -135,7 +140,7 @@ func (m Matrix) checkCell(c *cell) error {
 			}
 			continue
 		}
-		if err := p.deployed(m.spec(c, p.Spec, 0)).Validate(); err != nil {
+		if err := m.checkPolicy(c, p); err != nil {
 			faults = append(faults, fmt.Errorf("policy %s: %w", m.Policies[i].Label, err))
 			continue
 		}
@@ -155,13 +160,22 @@ func (m Matrix) checkCell(c *cell) error {
 	return joinOnce(faults)
 }
 
+// checkPolicy validates a run of the policy, or of each of the rules that it stands for.
+func (m Matrix) checkPolicy(c *cell, p Policy) error {
+	var faults []error
+	for _, spec := range p.specs() {
+		faults = append(faults, p.deployed(m.spec(c, spec, 0)).Validate())
+	}
+	return errors.Join(faults...)
+}
+
 func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
 
 // spec of one run of the cell; the caller binds the load.
 func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
-		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: c.cluster,
+		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: c.cluster, Begin: c.begin,
 	}
 }
 

@@ -37,6 +37,7 @@ type identity struct {
 	Settings *guard.Settings `json:",omitempty"` // of the guard
 	Interval time.Duration   `json:",omitempty"`
 	Axes     []string        `json:",omitempty"`
+	Begin    time.Time       `json:",omitzero"`
 	Partial  []loadline.SLO  `json:",omitempty"`
 	// Announced events; the history that a policy starts with is part of Policy or Extra.
 	Announced []loadline.Event `json:",omitempty"`
@@ -73,7 +74,8 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 	return digest(identity{
 		Code: code, App: s.App, Load: &nameless, Policy: content, Perturb: s.Perturb, Engine: s.Engine,
 		CPU: s.CPU, Duration: s.Duration, WarmUp: s.WarmUp, Seed: s.Seed, Cluster: s.Cluster, Guard: rule,
-		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Partial: s.Partial, Announced: s.Announced, Extra: extra,
+		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Begin: s.Begin, Partial: s.Partial, Announced: s.Announced,
+		Extra: extra,
 	})
 }
 

@@ -42,6 +42,7 @@ type Workload struct {
 type Given struct {
 	Test       *workload.Workload
 	Validation []*workload.Workload // the search uses the first; none = nothing can be calibrated
+	Begins     []time.Time          // instants at which the validation data begin; none = not known
 }
 
 // Span of time from the beginning of a trace.

@@ -38,6 +38,9 @@ type Matrix struct {
 	Neighbours []float64
 	// Margin is the part of the allowed share over the SLO that a calibrated setting may use; 0 = 0.7.
 	Margin float64
+	// Floors is the value of the setting floor that earlier data suggest for what is calibrated; "" =
+	// from the validation data.
+	Floors string
 	// Churn limits the changes of a calibrated setting; nil = any.
 	Churn    *Churn
 	Baseline string // label of the policy that others are compared with; "" = the first policy
@@ -87,9 +90,6 @@ type Policy struct {
 	// Start is what it has given each service before a workload begins, by the workload's name; none
 	// = what the application declares.
 	Start map[string][]loadline.Allocation
-	// Clock is the time of day at which a workload begins, by its name, for floors of the policy and
-	// of its fallback rule; none = midnight.
-	Clock map[string]time.Duration
 }
 
 // deployed is a run of the policy as it is deployed.
@@ -102,9 +102,7 @@ func (p Policy) deployed(s simulate.Spec) simulate.Spec {
 		}
 		s.App = &app
 	}
-	clock := p.Clock[s.Workload]
-	s.Policy, s.Guard = policy.BeginAt(s.Policy, clock), policy.BeginAt(p.Guard, clock)
-	s.GuardSettings, s.Interval, s.Axes = p.GuardSettings, p.Interval, p.Axes
+	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
 	return s
 }
 
@@ -152,6 +150,14 @@ func ParsePolicy(text string) Policy {
 		}
 	}
 	return p
+}
+
+// specs of the policy: one, or those of all plain rules if they are calibrated together.
+func (p Policy) specs() []string {
+	if p.Calibrated {
+		return rulesOf(p.Spec)
+	}
+	return []string{p.Spec}
 }
 
 // needsSearch reports whether the policy is an oracle whose schedule has to be searched.

@@ -36,7 +36,7 @@ func smallOracle(t *testing.T) OracleTask {
 	app.Services[0].Size = loadline.Size{CPURequest: 0.4, CPULimit: 1, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20}
 	app.Services[0].Bounds.MaxReplicas, app.Services[0].Bounds.MaxCPU = 6, 1
 	return OracleTask{
-		App: app, Load: CalibrationLoad{threeSteps{}, 12 * time.Minute, 5}, Budget: OracleBudget{Fluid: 1500, Event: 240},
+		App: app, Load: CalibrationLoad{Rates: threeSteps{}, Duration: 12 * time.Minute, Seed: 5}, Budget: OracleBudget{Fluid: 1500, Event: 240},
 		Cluster: pool.Cluster{Pools: []pool.Pool{mustPool(t, "cores=1,memory=4Gi,price=0.1,start=20s,start-cv=0,consolidate=10s")}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
@@ -35,6 +36,7 @@ type preparation struct {
 
 	done    chan struct{} // closed once spec is set
 	spec    string
+	found   *Calibration
 	trained *Trained
 }
 
@@ -89,7 +91,7 @@ func (r *runner) make(ctx context.Context, p *preparation, share func(float64)) 
 	if err != nil {
 		return err
 	}
-	p.spec = found.Spec
+	p.spec, p.found = found.Spec, found
 	return nil
 }
 
@@ -140,17 +142,18 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		cells = scenesOf(jobs)
 	}
 	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
-		Churn: r.matrix.Churn}
+		Churn: r.matrix.Churn, Floors: r.matrix.Floors, Workers: r.options.Workers}
 	var keys []string
 	cost := 0.0
 	for i, c := range cells {
-		loads, err := loadsOf(c.app, c.validation)
+		loads, err := loadsOf(c.app, c.validation, c.begins)
 		if err != nil {
 			return nil, err
 		}
 		clusters := WithNeighbours(c.cluster, r.matrix.Neighbours)
 		if i == 0 {
 			task.App, task.Loads, task.Clusters = c.app.Model, loads, clusters
+			task.Beyond = beyondNeighbours(c.cluster, c.app.Model, r.matrix.Neighbours)
 		} else {
 			task.Also = append(task.Also, CalibrationScene{c.app.Model, loads, clusters})
 		}
@@ -161,7 +164,7 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 		}
 		keys = append(keys, of...)
 	}
-	terms := []any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin}
+	terms := []any{calibrationVersion, keys, r.matrix.Neighbours, r.matrix.Margin, r.matrix.Floors}
 	if r.matrix.Churn != nil {
 		terms = append(terms, r.matrix.Churn)
 	}
@@ -178,15 +181,17 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 // validationKeys identify the runs of a policy on a cell's validation data.
 func (r *runner) validationKeys(c *cell, p Policy) ([]string, error) {
 	var keys []string
-	for i, w := range c.validation {
-		spec := p.deployed(r.matrix.spec(c, p.Spec, 0))
-		spec.Duration, spec.Seed, spec.Engine = w.Duration(), validationSeed+uint64(i), ""
-		spec.Perturb = simulate.Perturb{}
-		key, err := keyOf(spec, w, "calibration")
-		if err != nil {
-			return nil, err
+	for _, rule := range p.specs() {
+		for i, w := range c.validation {
+			spec := p.deployed(r.matrix.spec(c, rule, 0))
+			spec.Duration, spec.Seed, spec.Engine, spec.Begin = w.Duration(), validationSeed+uint64(i), "", beginOf(c.begins, i)
+			spec.Perturb = simulate.Perturb{}
+			key, err := keyOf(spec, w, "calibration")
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, key)
 		}
-		keys = append(keys, key)
 	}
 	return keys, nil
 }
@@ -217,18 +222,26 @@ func NewCalibrationTask(a App, w Workload, on pool.Cluster, policy string) (Cali
 	if err != nil {
 		return task, err
 	}
-	task.Loads, err = loadsOf(a, validation)
+	task.Beyond = beyondNeighbours(on, a.Model, NeighbourLevels)
+	task.Loads, err = loadsOf(a, validation, nil)
 	return task, err
 }
 
-func loadsOf(a App, validation []*workload.Workload) ([]CalibrationLoad, error) {
+func beginOf(begins []time.Time, i int) time.Time {
+	if i < len(begins) {
+		return begins[i]
+	}
+	return time.Time{}
+}
+
+func loadsOf(a App, validation []*workload.Workload, begins []time.Time) ([]CalibrationLoad, error) {
 	var loads []CalibrationLoad
 	for i, w := range validation {
 		load, err := w.For(a.Model)
 		if err != nil {
 			return nil, err
 		}
-		loads = append(loads, CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i)})
+		loads = append(loads, CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: validationSeed + uint64(i), Begin: beginOf(begins, i)})
 	}
 	return loads, nil
 }

@@ -96,6 +96,10 @@ type Results struct {
 	Rows     []Row  `json:"rows"`
 	// Learned are the learning curves of policies that were trained for it.
 	Learned []Learned `json:"learned,omitempty"`
+
+	// Calibrations are what was found for each calibrated policy, by its label; of one that was
+	// calibrated several times, the last.
+	Calibrations map[string]*Calibration `json:"-"`
 }
 
 // Learned describes the training of one model.

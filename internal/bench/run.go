@@ -82,12 +82,17 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 			return nil, err
 		}
 	}
-	records, curves, err := r.work(ctx, jobs)
+	records, preparations, err := r.work(ctx, jobs)
 	if err != nil {
 		return nil, r.interrupted(err)
 	}
 	results := aggregate(records, m.Baseline)
-	results.Learned = curves
+	results.Learned, results.Calibrations = r.learned(preparations), map[string]*Calibration{}
+	for _, p := range preparations {
+		if p.found != nil {
+			results.Calibrations[m.Policies[p.first.policy].Label] = p.found
+		}
+	}
 	results.Format, results.Program, results.Suite, results.Seeds = FormatVersion, o.Program, m.Suite, m.Seeds
 	return results, results.write(o.Dir)
 }
@@ -95,7 +100,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 // work runs everything: first preparations, then the runs that wait for none, then those that do,
 // and at last the oracles that are searched. A waiting run blocks a worker only at the end, when
 // all preparations are in progress.
-func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, error) {
+func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []*preparation, error) {
 	preparations, of, err := r.preparations(jobs)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +146,7 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []Learned, er
 	if err == nil {
 		err = r.runOracles(ctx, jobs, oracles, records)
 	}
-	return records, r.learned(preparations), err
+	return records, preparations, err
 }
 
 // Interrupted is the error of a bench that was interrupted.

@@ -17,6 +17,7 @@ type Scene struct {
 	Workload     Workload
 	Cluster      pool.Cluster // the zero value has the application's own nodes
 	Perturbation string       // name; "" = none
+	Begin        time.Time    // instant that the beginning of the workload stands for; zero = sim.Epoch
 }
 
 // scenes of the comparison: those that are listed, then all combinations of the lists.

@@ -180,6 +180,7 @@ func tuned() []Policy {
 	for _, name := range []string{"hpa", "sre", "keda"} {
 		all = append(all, ParsePolicy(name), ParsePolicy(name+calibratedSuffix), ParsePolicy(name+onceSuffix))
 	}
+	all = append(all, ParsePolicy(Rules+calibratedSuffix), ParsePolicy(Rules+onceSuffix))
 	for _, name := range []string{"phpa", "vpa", "ursa"} {
 		all = append(all, ParsePolicy(name), ParsePolicy(name+calibratedSuffix))
 	}

@@ -39,16 +39,20 @@ Every setting runs on nodes without neighbours and on nodes where neighbours use
 request 70 % of the cores, and must meet the SLO on both: a setting that needs an empty
 node is not the best. Its cost is the mean.
 
-CPU limits (limits=keep|lifted) and requests (request=keep|p95 of use) are part of the
-search of hpa and keda; give them with the policy to fix them. Percentiles of use and
-floors by the clock become figures from the validation data.
+CPU limits (kept, doubled, lifted), requests (kept, p95 or p90 of use), scale-up steps,
+floors by the clock and, on elastic nodes, a reserve are part of the search of hpa and
+keda; give them with the policy to fix them (hpa:limits=keep,request=keep). Percentiles,
+doubled limits, floors and the reserve become figures from the validation data. rules
+searches hpa and keda, and finds the best of both. loadline tune does the same on a
+history, and judges the result.
 
 --output yaml prints the setting as manifests for kubectl: HorizontalPodAutoscalers,
 ScaledObjects or VerticalPodAutoscalers, and patches of Deployments for requests and
 limits. Services are taken for Deployments of the same name.
 
-The search is a coarse grid and then a finer one around the best, in the fluid
-engine; the best three are confirmed in the event engine, beside the default.
+The search is a coarse grid, then around the best, then the best on all loads, in the
+fluid engine; the best three are confirmed in the event engine, beside the default, also
+with neighbours at 50 and 85 % where any of them meets the SLO there.
 
 It uses validation data only: a generated workload is drawn with seeds that bench
 does not use; of a trace it uses the fourth fifth, and the last fifth is held out.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/advice"
@@ -39,6 +40,7 @@ type evaluateFlags struct {
 	output                 Format
 	workers                int
 	verbose, redo          bool
+	rules                  bool // alone: tune
 }
 
 func newEvaluate() *cobra.Command {
@@ -49,11 +51,11 @@ func newEvaluate() *cobra.Command {
 		Long: `Judges what loadline train wrote to a folder, as it would run: a deployment is a policy behind
 the guard of the controller, with its fallback rule, on the axes that a LoadLine allows (--axes).
 Baselines are deployments too, on the same axes: what you run today (--today: the objects of a
-file or a cluster, or a policy), HPA at its defaults, and HPA with its best settings. Objects set the
-bounds of all deployments; what no policy can do of them is named.
+file or a cluster, or a policy), HPA at its defaults, and the best plain deployment that
+loadline tune would find. Objects set the of all deployments; what no policy can do of them is named.
 
 The history has three parts in time order. Models were fitted to the first. On the second, rules
-are calibrated, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
+are tuned, the best becomes the fallback of every candidate, and --prefer chooses a candidate:
   cost      the cheapest that meets the SLO
   latency   the lowest latency relative to the SLO, at no more than the cost of the rule
   balanced  the lowest sum of cost relative to the rule and latency relative to the SLO
@@ -101,10 +103,16 @@ run. If it is interrupted, the same command resumes.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.prefer, "prefer", string(pipeline.PreferCost), "one of "+strings.Join(pipeline.Preferences(), ", "))
 	flags.StringVar(&f.candidate, "candidate", "", "judge this candidate instead of choosing one")
-	f.today.add(flags)
-	flags.StringSliceVar(&f.axes, "axes", []string{guard.Horizontal}, "what deployments may change: "+strings.Join(guard.AxisNames(), ", "))
 	flags.StringArrayVar(&f.baselines, "baseline", nil, "policy to compare with besides today's, written as for bench; repeatable ("+
 		strings.Join(pipeline.DefaultBaselines([]string{guard.Horizontal}), ", ")+")")
+	f.add(flags, []string{guard.Horizontal})
+	return c
+}
+
+// add the flags that tune has too.
+func (f *evaluateFlags) add(flags *pflag.FlagSet, axes []string) {
+	f.today.add(flags)
+	flags.StringSliceVar(&f.axes, "axes", axes, "what deployments may change: "+strings.Join(guard.AxisNames(), ", "))
 	flags.Float64Var(&f.maxChurn, "max-churn", pipeline.DefaultMaxChurn, "times as often as today's deployment that a promoted one may change")
 	flags.IntVar(&f.seeds, "seeds", pipeline.DefaultSeeds, "runs of each deployment on each stretch at first")
 	spanVar(flags, &f.stretch, "stretch", pipeline.DefaultStretch, "length of the stretches")
@@ -112,12 +120,11 @@ run. If it is interrupted, the same command resumes.`,
 		"figure that the history does not show: SERVICE.workers=16 or SERVICE.startup=20s; repeatable")
 	flags.IntVar(&f.workers, "workers", 0, "parallel runs; 0 = one per core")
 	flags.BoolVar(&f.verbose, "verbose", false,
-		"print the figures under other conditions, how the candidate was chosen, and the table of Scaling-Ops' environment")
+		"print the figures under other conditions, what was chosen and searched, and the table of Scaling-Ops' environment")
 	flags.BoolVar(&f.redo, "redo", false, "repeat runs of another version of the program")
 	f.nodes.add(flags)
 	f.today.addCluster(flags)
 	f.output.Add(flags)
-	return c
 }
 
 func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.Writer) error {
@@ -135,12 +142,12 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if folder, err = folder.With(f.known); err != nil {
 		return Usagef("--known: %w", err)
 	}
-	if missing := folder.Missing(); missing > 0 {
+	if missing := folder.Missing(); missing > 0 && !f.rules {
 		fmt.Fprintf(stderr, "note: %d of %d candidates are not trained yet and are left out; "+
 			"the command that started the training resumes it\n", missing, len(folder.Candidates))
 	}
 	settings := pipeline.EvaluationSettings{
-		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Seeds: f.seeds, Baselines: f.baselines,
+		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Rules: f.rules, Seeds: f.seeds, Baselines: f.baselines,
 		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster, NeighboursGiven: f.nodes.neighbours != "",
 		Program: Build(), Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
@@ -159,7 +166,11 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if settings.Workers == 0 {
 		settings.Workers = runtime.GOMAXPROCS(0)
 	}
-	bar := NewProgress(stderr, "evaluating "+dir)
+	doing := "evaluating "
+	if f.rules {
+		doing = "tuning "
+	}
+	bar := NewProgress(stderr, doing+dir)
 	settings.Progress = bar.At
 	e, err := pipeline.Evaluate(ctx, folder, settings)
 	bar.Done()
@@ -246,11 +257,14 @@ var exitCodes = map[pipeline.Kind]int{
 	pipeline.Keep: exitKeep, pipeline.Change: exitChange, pipeline.Undecided: exitUndecided, pipeline.Refused: exitRefused,
 }
 
-// Files beside the evaluation.
-const (
-	frontFile = "front.svg"
-	pageFile  = "report.html"
-)
+// filesOf an evaluation: the picture of the front, the page, and all figures. Those of rules alone
+// do not replace those of the candidates.
+func filesOf(e *pipeline.Evaluation) (front, page, figures string) {
+	if e.Settings.Rules {
+		return "tune.svg", "tune.html", pipeline.TuneFile
+	}
+	return "front.svg", "report.html", pipeline.EvaluationFile
+}
 
 // writeEvaluation draws the front and makes the page of all runs. A finished run in a folder that
 // cannot be written keeps those that it has.
@@ -259,6 +273,7 @@ func writeEvaluation(dir string, e *pipeline.Evaluation) error {
 		return nil
 	}
 	picture := frontFigure(e).SVG()
+	frontFile, pageFile, _ := filesOf(e)
 	path := filepath.Join(dir, frontFile)
 	err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(picture); return err })
 	if _, missing := os.Stat(filepath.Join(dir, pageFile)); missing == nil &&
@@ -300,10 +315,18 @@ func printEvaluation(w io.Writer, dir string, e *pipeline.Evaluation, verbose bo
 		return err
 	}
 	fmt.Fprintf(w, "%s\n", frontFigure(e).Terminal(100))
+	front, page, figures := filesOf(e)
 	if e.Verdict.Kind == pipeline.Promote {
 		fmt.Fprintf(w, "Next: loadline promote %s\n", dir)
 	}
-	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", filepath.Join(dir, pageFile), filepath.Join(dir, frontFile),
-		filepath.Join(dir, pipeline.EvaluationFile))
+	if e.Verdict.Kind == pipeline.Change {
+		command := "evaluate"
+		if e.Settings.Rules {
+			command = "tune"
+		}
+		fmt.Fprintf(w, "Next: the manifests, with the same flags and --output yaml: loadline %s %s --output yaml\n", command, dir)
+	}
+	_, err := fmt.Fprintf(w, "Report: %s; front: %s; all figures: %s\n", filepath.Join(dir, page), filepath.Join(dir, front),
+		filepath.Join(dir, figures))
 	return err
 }

@@ -127,13 +127,17 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 		return &notBetterError{verdict.Sentence, entry.Label, "Try other candidates (loadline train --candidates, --methods), or evaluate " +
 			"with other settings (loadline evaluate --help)", exitCodes[verdict.Kind]}
 	}
-	p, err := r.Promote(registry.Offer{
+	offer := registry.Offer{
 		App: folder.App, Model: folder.ModelPath(entry.Label), SHA256: entry.SHA256,
 		Promotion: registry.Promotion{
 			Candidate: entry.Label, Prefer: string(e.Prefer), Verdict: verdict.Sentence, Forced: verdict.Kind != pipeline.Promote,
 			Fallback: entry.Fallback, Axes: e.Settings.Axes, Results: resultsOf(e, entry), At: time.Now(), By: Build(),
 		},
-	})
+	}
+	if entry.SHA256 == "" { // it needs no model
+		offer.Model, offer.Promotion.Policy = "", entry.Policy
+	}
+	p, err := r.Promote(offer)
 	if err != nil {
 		return err
 	}
@@ -156,6 +160,9 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin
 	if err != nil {
 		return err
 	}
+	if p.Policy != "" {
+		return printPolicy(w, p, twin)
+	}
 	fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
 	if p.Fallback == "" {
 		return nil
@@ -168,6 +175,16 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin
 		"\"policy\":{\"baseline\":null,\"model\":{\"configMap\":{\"name\":\"%s-model\"}}},"+
 		"\"twin\":{\"name\":%q,\"key\":\"twin.yaml\"}}}'\n",
 		p.App, strings.Join(p.Axes, ", "), p.App, path, twinName(p.App), twin, p.App, p.Fallback, p.App, twinName(p.App))
+	return err
+}
+
+// printPolicy is printPromoted's for a policy that needs no model.
+func printPolicy(w io.Writer, p registry.Promotion, twin string) error {
+	_, err := fmt.Fprintf(w, "\n%s\npolicy: %s\nNext, in the namespace of the LoadLine %s with axes %s:\n"+
+		"  kubectl create configmap %s --from-file=twin.yaml=%s\n"+
+		"  kubectl patch loadline %s --type merge -p '{\"spec\":{\"mode\":\"Recommend\",\"fallback\":%q,"+
+		"\"policy\":{\"baseline\":%q,\"model\":null},\"twin\":{\"name\":%q,\"key\":\"twin.yaml\"}}}'\n",
+		p.Verdict, p.Policy, p.App, strings.Join(p.Axes, ", "), twinName(p.App), twin, p.App, p.Fallback, p.Policy, twinName(p.App))
 	return err
 }
 

@@ -13,8 +13,8 @@ import (
 // NewRoot is the command loadline.
 func NewRoot() *cobra.Command {
 	root := NewProgram("loadline", []Group{
-		{"From history to an evaluated policy", []*cobra.Command{newHistory(), newRightsize(), newFit(), newTrain(), newEvaluate(), newPromote(),
-			newModel()}},
+		{"From history to an evaluated policy", []*cobra.Command{newHistory(), newRightsize(), newFit(), newTune(), newTrain(),
+			newEvaluate(), newPromote(), newModel()}},
 		{"In a cluster", []*cobra.Command{newDoctor(), newRun(), newExplain(), newReplay(), newTeacher(), newAgent()}},
 		{"Simulated cluster", []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport()}},
 		{"Applications, load and service levels", []*cobra.Command{newApps(), newWorkload(), newProfile(), newSLO()}},

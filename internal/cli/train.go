@@ -23,7 +23,7 @@ func newTrain() *cobra.Command {
 		Long: `With --history, or --app and --workload, trains candidate policies for an
 application: fits its twin, holds out the last part of the history, and trains
 several candidates side by side, of the methods that --methods names (--formulations
-is its former name). Candidates of one method differ by seed and, where the method has
+is its former name). The planner, which needs no training, competes too. Candidates of one method differ by seed and, where the method has
 variants, by reward and discount. Everything is written to one folder, which loadline
 evaluate and loadline promote read. With an application's model instead of a history,
 a run under HPA is recorded first. docs/pipeline.md describes the pipeline.

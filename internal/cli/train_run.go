@@ -42,6 +42,18 @@ type runFlags struct {
 }
 
 func (f *runFlags) add(flags *pflag.FlagSet) {
+	f.addSubject(flags)
+	flags.StringSliceVar(&f.methods, "methods", nil, "methods to train candidates of, comma-separated (see above)")
+	flags.IntVar(&f.candidates, "candidates", 8, "how many candidates to train, of the methods in turn (with --methods: one of each)")
+	flags.StringSliceVar(&f.formulations, "formulations", nil, "former name of --methods")
+	flags.StringVar(&f.shares, "shares", "",
+		"each service's part of the SLO from this file (see slo split --out) instead of in proportion")
+	flags.BoolVar(&f.redo, "redo", false, "discard what the run's folder contains and start again")
+	f.output.AddFor(flags, "of a run")
+}
+
+// addSubject adds the flags of the application and its history.
+func (f *runFlags) addSubject(flags *pflag.FlagSet) {
 	flags.StringVar(&f.history, "history", "", "folder of an application's history (see history)")
 	LengthVar(flags, &f.since, "since", "with --history: use only so much of its end, such as 36h or 7d: since a release, say")
 	flags.StringVar(&f.app, "app", "", "name or file of an application, instead of a history")
@@ -49,17 +61,10 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	LengthVar(flags, &f.duration, "duration", "with --workload: how long, such as 36h or 7d")
 	flags.Float64Var(&f.scale, "scale", 0, "with --workload: multiply every rate")
 	flags.Float64Var(&f.peak, "peak", 0, "with --workload: scale so that the highest rate is this many requests per second")
-	flags.StringSliceVar(&f.methods, "methods", nil, "methods to train candidates of, comma-separated (see above)")
-	flags.IntVar(&f.candidates, "candidates", 8, "how many candidates to train, of the methods in turn (with --methods: one of each)")
-	flags.StringSliceVar(&f.formulations, "formulations", nil, "former name of --methods")
 	flags.StringArrayVar(&f.objectives, "objective", nil, `"99% < 250ms", or "KIND: 99% < 250ms" for one kind of request; repeatable`)
 	heldOutVar(flags, &f.heldOut, "share at the end of the history that is held out for the evaluation")
 	flags.StringArrayVar(&f.without, "without", nil, "with --history: leave this service out; repeatable")
 	flags.StringVar(&f.name, "name", "", "of the application (the history's namespace, or its folder's name)")
-	flags.StringVar(&f.shares, "shares", "",
-		"each service's part of the SLO from this file (see slo split --out) instead of in proportion")
-	flags.BoolVar(&f.redo, "redo", false, "discard what the run's folder contains and start again")
-	f.output.AddFor(flags, "of a run")
 }
 
 // oneModelOnly are flags of a training into one model file.
@@ -81,6 +86,7 @@ func methodHelp() string {
 	for _, m := range policy.TrainableMethods() {
 		fmt.Fprintf(&b, "  %-21s  %s\n", m.Name, m.About)
 	}
+	fmt.Fprintf(&b, "  %-21s  %s\n", "planner", "needs no training: it learns as it runs (docs/planner.md)")
 	return b.String()
 }
 
@@ -182,35 +188,15 @@ func printNotes(w io.Writer, notes []string) {
 // lineUp checks the flags, every fault at once, and makes the candidates.
 func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) {
 	r := &f.run
-	var faults []error
+	faults := r.checkSubject("training data is missing")
 	fault := func(format string, args ...any) { faults = append(faults, Usagef(format, args...)) }
-	switch {
-	case r.history != "" && (r.app != "" || r.workload != ""):
-		fault("--history and --app with --workload exclude each other: give one of the two")
-	case r.history == "" && (r.app == "" || r.workload == ""):
-		fault("training data is missing: give --history DIR, or --app NAME and --workload NAME")
-	}
-	if r.app == "" && (r.duration != 0 || r.scale != 0 || r.peak != 0) {
-		fault("--duration, --scale and --peak are for --workload, not for --history")
-	}
-	if r.history == "" && r.since != 0 {
-		fault("--since is for --history")
-	}
 	if r.candidates < 1 || r.candidates > 1000 {
 		fault("--candidates is %d, must be from 1 to 1000", r.candidates)
 	}
 	if f.training.Steps < 0 {
 		fault("--steps is %d, must be at least 0", f.training.Steps)
 	}
-	if !(r.heldOut > 0 && r.heldOut <= 0.9) {
-		fault("--held-out is %v, must be above 0 and at most 0.9", r.heldOut)
-	}
-	faults = append(faults, f.checkFolder())
-	for _, text := range r.objectives {
-		if _, err := parseObjective(text); err != nil {
-			fault("--objective %q: %v", text, err)
-		}
-	}
+	faults = append(faults, checkFolder(f.out))
 	methods, n, err := r.chosen(flags)
 	if err != nil {
 		faults = append(faults, err)
@@ -225,6 +211,32 @@ func (f *trainFlags) lineUp(flags *pflag.FlagSet) ([]pipeline.Candidate, error) 
 		}
 	}
 	return candidates, errors.Join(faults...)
+}
+
+// checkSubject reports every fault of the flags of the application and its history.
+func (f *runFlags) checkSubject(missing string) (faults []error) {
+	fault := func(format string, args ...any) { faults = append(faults, Usagef(format, args...)) }
+	switch {
+	case f.history != "" && (f.app != "" || f.workload != ""):
+		fault("--history and --app with --workload exclude each other: give one of the two")
+	case f.history == "" && (f.app == "" || f.workload == ""):
+		fault("%s: give --history DIR, or --app NAME and --workload NAME", missing)
+	}
+	if f.app == "" && (f.duration != 0 || f.scale != 0 || f.peak != 0) {
+		fault("--duration, --scale and --peak are for --workload, not for --history")
+	}
+	if f.history == "" && f.since != 0 {
+		fault("--since is for --history")
+	}
+	if !(f.heldOut > 0 && f.heldOut <= 0.9) {
+		fault("--held-out is %v, must be above 0 and at most 0.9", f.heldOut)
+	}
+	for _, text := range f.objectives {
+		if _, err := parseObjective(text); err != nil {
+			fault("--objective %q: %v", text, err)
+		}
+	}
+	return faults
 }
 
 // chosen methods, and the number of candidates: by default one of each method.
@@ -246,25 +258,25 @@ func (f *runFlags) chosen(flags *pflag.FlagSet) (methods []string, n int, err er
 }
 
 // checkFolder rejects a folder with other contents.
-func (f *trainFlags) checkFolder() error {
-	if f.out == "" {
+func checkFolder(out string) error {
+	if out == "" {
 		return Usagef("--out is missing: the folder of the run")
 	}
-	if strings.Contains(f.out, ",") {
-		return Usagef("--out %s contains a comma, which separates the settings of a policy: give another name", f.out)
+	if strings.Contains(out, ",") {
+		return Usagef("--out %s contains a comma, which separates the settings of a policy: give another name", out)
 	}
-	entries, err := os.ReadDir(f.out)
+	entries, err := os.ReadDir(out)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return Usagef("--out %s is not a folder", f.out)
+		return Usagef("--out %s is not a folder", out)
 	}
 	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return e.Name() == pipeline.RunFile ||
 			e.Name() == pipeline.TrainingFile || len(entries) == 1 && e.Name() == atomicfile.LockFile
 	}) {
-		return Usagef("--out %s contains files that are not of a run: give an empty or a new folder", f.out)
+		return Usagef("--out %s contains files that are not of a run: give an empty or a new folder", out)
 	}
 	return nil
 }
@@ -375,6 +387,9 @@ func printRun(w io.Writer, f *pipeline.Folder) error {
 		}
 		if c.Failed != "" {
 			with = "failed: " + c.Failed
+		}
+		if c.Policy != "" {
+			with = "needs no training"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", c.Name, c.Method, c.Seed, c.Steps, len(c.Curves), with)
 	}

@@ -101,6 +101,10 @@ func (m models) fromRegistry(l *v1alpha1.LoadLine) (*modelfile.File, decider) {
 			why: fmt.Sprintf("no model of %s in %s: %v", where.Application, where.Dir, err)}
 	case err != nil:
 		return nil, decider{id: err.Error(), reason: v1alpha1.ReasonModelInvalid, why: err.Error()}
+	case version.Policy != "":
+		why := fmt.Sprintf("version %d of %s is the policy %s, which has no model: set spec.policy.baseline to it instead of spec.policy.model",
+			version.Version, where.Application, version.Policy)
+		return nil, decider{id: why, reason: v1alpha1.ReasonNoModel, why: why}
 	}
 	file, err := modelfile.Open(path)
 	if err != nil {

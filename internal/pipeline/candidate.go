@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/loadline/loadline/internal/formulation"
 	"github.com/loadline/loadline/internal/policy"
 )
 
 // Candidate is a model to be trained: a method with the settings of one of its variants,
-// and a seed.
+// and a seed. Or it is a policy that needs no training.
 type Candidate struct {
 	Name     string          `json:"name"`
 	Method   string          `json:"method"`
@@ -20,6 +21,8 @@ type Candidate struct {
 	Seed     uint64          `json:"seed"`
 	Steps    int             `json:"steps"`          // in the environment, over all services
 	From     string          `json:"from,omitempty"` // the candidate whose weights it begins with
+	// Policy of a method that needs no training, as it runs; "" = a model is trained.
+	Policy string `json:"policy,omitempty"`
 	// Shares for the services' budgets; nil = the method's default.
 	Shares *formulation.Shares `json:"shares,omitempty"`
 }
@@ -34,15 +37,25 @@ var usual = []string{
 	"scaling-ops",
 }
 
+// untrained are the methods that are candidates as they are: they learn as they run.
+var untrained = []string{"planner"}
+
 // LineUp is n candidates of the given methods in turn, or of the usual ones: those of one
-// method differ by seed and variant.
+// method differ by seed and variant. With the usual ones come those that need no training.
 func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
+	var all []Candidate
 	if len(methods) == 0 {
 		methods = usual
+		for _, name := range untrained {
+			all = append(all, Candidate{Name: name, Method: name, Policy: name})
+		}
 	}
 	of := map[string]policy.Method{}
 	var faults []error
 	for _, name := range methods {
+		if slices.Contains(untrained, name) {
+			continue
+		}
 		m, err := policy.Trainable(name)
 		of[name] = m
 		faults = append(faults, err)
@@ -50,11 +63,16 @@ func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	var all []Candidate
 	made := map[string]int{}
 	for i := range n {
 		name := methods[i%len(methods)]
 		made[name]++
+		if slices.Contains(untrained, name) {
+			if made[name] == 1 { // another would be the same
+				all = append(all, Candidate{Name: name, Method: name, Policy: name})
+			}
+			continue
+		}
 		c, err := newCandidate(of[name], made[name], seed)
 		if err != nil {
 			return nil, err
@@ -86,6 +104,12 @@ func (c *Candidate) check() error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("candidate %s: %w", c.Name, fmt.Errorf(format, args...)))
+	}
+	if c.Policy != "" {
+		if _, err := policy.Named(c.Method); err != nil {
+			fault("%w", err)
+		}
+		return errors.Join(faults...)
 	}
 	if c.Steps < policy.LeastSteps {
 		fault("it is trained for %d steps, must be at least %d", c.Steps, policy.LeastSteps)

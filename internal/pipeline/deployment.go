@@ -19,7 +19,7 @@ const interval = 15 * time.Second
 const TodayLabel = "today"
 
 // DefaultBaselines are what candidates are compared with besides today's autoscaler: HPA with its
-// defaults, and the best settings of HPA on the axes. What the axes do not allow to change stays
+// defaults, and the best settings of plain rules on the axes. What the axes do not allow to change stays
 // as it is.
 func DefaultBaselines(axes []string) []string {
 	var fixed []string
@@ -28,14 +28,33 @@ func DefaultBaselines(axes []string) []string {
 			fixed = append(fixed, s.setting)
 		}
 	}
-	tuned := "hpa"
+	tuned := bench.Rules
 	if len(fixed) > 0 {
 		tuned += ":" + strings.Join(fixed, ",")
 	}
-	all := []string{"hpa", "hpa (calibrated): " + tuned + "@calibrated"}
+	all := []string{"hpa", TunedLabel + ": " + tuned + "@calibrated"}
 	if slices.Contains(axes, guard.VerticalLimits) {
 		all = append(all, "autothrottle")
 	}
+	return all
+}
+
+// TunedLabel is the best plain deployment that the search finds on the selection part.
+const TunedLabel = "tuned"
+
+// TunedBaselines are what rules alone are compared with today's by: HPA with its defaults, and the
+// best settings of a policy, or of all plain rules if it is "".
+func TunedBaselines(policy string, axes []string) []string {
+	all := DefaultBaselines(axes)[:2]
+	if policy == "" {
+		return all
+	}
+	_, rest, _ := strings.Cut(all[1], bench.Rules)
+	settings, _ := strings.CutSuffix(rest, "@calibrated")
+	if strings.Contains(policy, ":") && settings != "" {
+		settings = "," + settings[1:]
+	}
+	all[1] = TunedLabel + ": " + policy + settings + "@calibrated"
 	return all
 }
 
@@ -75,29 +94,6 @@ func startAt(deployments []bench.Policy, whole []Entry, on []Stretch) []bench.Po
 	return all
 }
 
-// keepsHours reports whether a deployment has floors by the time of day that are today's. Those of a
-// calibration are on the clock of the runs, which begins at midnight.
-func (p *proof) keepsHours(d bench.Policy) bool {
-	today, _ := p.today(p.folder)
-	return strings.Contains(today, "floor=") && d.Spec == today
-}
-
-// onTheClock gives today's deployment, and candidates that have it as fallback rule, the time of day
-// at which each stretch begins.
-func (p *proof) onTheClock(c comparison) []bench.Policy {
-	all := slices.Clone(c.policies)
-	for i := range all {
-		if d := &all[i]; p.keepsHours(*d) || p.keepsHours(bench.Policy{Spec: d.Guard}) {
-			d.Clock = map[string]time.Duration{}
-			for _, s := range c.on {
-				at := c.from.Add(s.From).UTC()
-				d.Clock[s.Name] = at.Sub(at.Truncate(24 * time.Hour))
-			}
-		}
-	}
-	return all
-}
-
 func nameOf(spec string) string {
 	name, _, _ := strings.Cut(spec, ":")
 	return name
@@ -111,6 +107,10 @@ func isOracle(spec string) bool {
 // deployment of a candidate: what a LoadLine with its model, this fallback rule and these axes
 // runs.
 func (j EvaluationSettings) deployment(f *Folder, c Outcome, fallback string) (bench.Policy, error) {
+	d := bench.Policy{Spec: c.Policy, Label: c.Name, Guard: fallback, Interval: interval, Axes: j.Axes}
+	if c.Policy != "" {
+		return d, nil
+	}
 	path := f.ModelPath(c.Name)
 	if strings.Contains(path, ",") {
 		return bench.Policy{}, fmt.Errorf("the path %s has a comma in it, which separates the settings of a policy: give the run's "+
@@ -120,5 +120,6 @@ func (j EvaluationSettings) deployment(f *Folder, c Outcome, fallback string) (b
 	if err != nil {
 		return bench.Policy{}, fmt.Errorf("candidate %s: %w", c.Name, err)
 	}
-	return bench.Policy{Spec: method.Spec(path, ""), Label: c.Name, Guard: fallback, Interval: interval, Axes: j.Axes}, nil
+	d.Spec = method.Spec(path, "")
+	return d, nil
 }

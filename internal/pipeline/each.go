@@ -54,7 +54,7 @@ func TrainEach(ctx context.Context, s *Subject, candidates []Candidate, each Eac
 	free := make(chan struct{}, max(each.Workers, 1))
 	var group sync.WaitGroup
 	for i, c := range candidates {
-		if m := each.Have[c.Name]; m != nil {
+		if m := each.Have[c.Name]; m != nil || c.Policy != "" {
 			t.keep(c.Name, m)
 			shares.of(i)(1)
 			continue

@@ -22,6 +22,7 @@ import (
 type EvaluationSettings struct {
 	Prefer    Preference
 	Candidate string        // to judge instead of the chosen one; "" = choose
+	Rules     bool          // judge rules alone, without candidates
 	Seeds     int           // runs of each deployment on each stretch at the first look; 0 = 3
 	Today     string        // the autoscaler that the user runs; "" = the subject's, or HPA at its defaults
 	Objects   Objects       // that Today was read from; none = it is given, or the subject's
@@ -95,9 +96,12 @@ func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation
 	if err := j.Prefer.Check(); err != nil {
 		return nil, err
 	}
-	candidates, err := f.Trained()
-	if err != nil {
-		return nil, err
+	var candidates []Outcome
+	if !j.Rules {
+		var err error
+		if candidates, err = f.Trained(); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.checkCandidate(candidates); err != nil {
 		return nil, err
@@ -114,6 +118,7 @@ func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation
 	if err := p.selection(ctx); err != nil {
 		return nil, err
 	}
+	var err error
 	if p.evaluation.Earlier, err = f.open(settings); err != nil {
 		return nil, err
 	}
@@ -126,7 +131,7 @@ func Evaluate(ctx context.Context, f *Folder, j EvaluationSettings) (*Evaluation
 // begin an evaluation: all that is known without a run.
 func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	e := &Evaluation{
-		knowledge: f.Subject.Knowledge, Conditions: []Condition{},
+		app: f.App, knowledge: f.Subject.Knowledge, Conditions: []Condition{},
 		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Settings: s, Prefer: j.Prefer,
 		Currency: j.Cluster.Prices.WithDefaults().Currency, Own: result.Number(ownCost(j.Cluster.Prices)),
 		Earlier: []Opening{}, Assumptions: []string{}, Entries: []Entry{}, Stretches: []EvaluatedStretch{}, ByPods: []string{},
@@ -186,7 +191,7 @@ func (j EvaluationSettings) CheckBaselines(f *Folder) error {
 	load := f.HeldOut
 	m, err := p.matrix(comparison{
 		on: []Stretch{{Name: wholeStretch, Load: load}}, policies: j.baselines(f), seeds: 1, length: min(j.Stretch, load.Duration()),
-		calibration: []*workload.Workload{load},
+		calibration: []Stretch{{Load: load}},
 	})
 	if err == nil {
 		_, err = m.Check("")
@@ -202,7 +207,8 @@ type comparison struct {
 	length      time.Duration
 	policies    []bench.Policy
 	seeds       int
-	calibration []*workload.Workload
+	calibration []Stretch  // that rules are calibrated on
+	floors      string     // that they may have
 	share       [2]float64 // of the progress, from and to
 
 	from  time.Time   // when the part begins
@@ -213,8 +219,12 @@ type comparison struct {
 
 func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 	m := bench.Matrix{
-		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: p.onTheClock(c), Engine: c.engine,
-		Neighbours: append([]float64{}, c.levels...), Margin: reserve,
+		Suite: "evaluation of " + p.folder.Subject.Name, Seeds: c.seeds, WarmUp: leadOf(c.length), Policies: c.policies, Engine: c.engine,
+		Neighbours: append([]float64{}, c.levels...), Margin: reserve, Floors: c.floors,
+	}
+	given := bench.Given{}
+	for _, s := range c.calibration {
+		given.Validation, given.Begins = append(given.Validation, s.Load), append(given.Begins, c.from.Add(s.From))
 	}
 	// Not today's: a limit in its terms would rise with each rule that is adopted.
 	m.Churn = &bench.Churn{Than: "hpa", Times: p.MaxChurn, AtLeast: aHandful}
@@ -233,8 +243,8 @@ func (p *proof) matrix(c comparison) (bench.Matrix, error) {
 				return m, err
 			}
 			m.Scenes = append(m.Scenes, bench.Scene{
-				Name: under[i].scene(s), App: bench.App{Name: app.Name, Model: app}, Cluster: cluster,
-				Workload: bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: c.calibration}},
+				Name: under[i].scene(s), App: bench.App{Name: app.Name, Model: app}, Cluster: cluster, Begin: c.from.Add(s.From),
+				Workload: bench.Workload{Name: s.Name, Given: &bench.Given{Test: s.Load, Validation: given.Validation, Begins: given.Begins}},
 			})
 		}
 	}
@@ -278,9 +288,6 @@ func (p *proof) summed(c comparison, rows []bench.Row) ([]Entry, error) {
 					return nil, err
 				}
 			}
-		}
-		if p.keepsHours(d) {
-			e.Policy = d.Spec // without the clock of a stretch
 		}
 		e.weigh(of)
 		all = append(all, e)

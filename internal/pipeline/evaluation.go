@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/train"
@@ -44,6 +45,7 @@ type Evaluation struct {
 	Entries   []Entry            `json:"entries"`   // by cost subject to the SLO, the best first
 	ByPods    []string           `json:"by_pods"`   // labels by mean pods on ENV2, the paper's ranking
 
+	app       *loadline.App
 	knowledge Knowledge
 	rates     map[string]map[string]float64 // requests per second of one replica, by deployment and service
 }
@@ -63,11 +65,14 @@ type Selection struct {
 	Stretches []EvaluatedStretch `json:"stretches"`
 	Rule      string             `json:"rule"`     // label of the best baseline there, which is the fallback of every candidate
 	Fallback  string             `json:"fallback"` // it, in the notation of policies
-	Choice    string             `json:"choice"`   // label of the candidate that is judged on the test part
+	Choice    string             `json:"choice"`   // label of the candidate that is judged on the test part; none = there are none
 	Entries   []Entry            `json:"entries"`  // baselines and all candidates, in the order given
 	// Busy is the condition in which deployments must meet the SLO too; none = there is none, or
 	// today's violates it there.
 	Busy string `json:"busy,omitempty"`
+	// Tried are the settings that the search for the best rules ran, in order; the last ones in the
+	// event engine.
+	Tried []bench.Try `json:"tried,omitempty"`
 }
 
 // Roles of the policies of an evaluation.
@@ -159,9 +164,11 @@ func entryOf(entries []Entry, label string) *Entry {
 	return nil
 }
 
-// ReadEvaluation reads the evaluation of a run.
-func ReadEvaluation(f *Folder) (*Evaluation, error) {
-	path := filepath.Join(f.Dir, EvaluationFile)
+// ReadEvaluation reads the evaluation of a run's candidates.
+func ReadEvaluation(f *Folder) (*Evaluation, error) { return readEvaluation(f, EvaluationFile) }
+
+func readEvaluation(f *Folder, file string) (*Evaluation, error) {
+	path := filepath.Join(f.Dir, file)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s has not been evaluated: run loadline evaluate %s first", f.Dir, f.Dir)
@@ -184,6 +191,14 @@ func ReadEvaluation(f *Folder) (*Evaluation, error) {
 	return nil, fmt.Errorf("%s cannot be read: %w; run loadline evaluate %s again", path, err, f.Dir)
 }
 
+// evaluationFile of an evaluation: one of rules alone does not replace that of the candidates.
+func evaluationFile(s Settings) string {
+	if s.Rules {
+		return TuneFile
+	}
+	return EvaluationFile
+}
+
 func (e *Evaluation) write(dir string) error {
-	return writeJSON(filepath.Join(dir, EvaluationFile), e, " ")
+	return writeJSON(filepath.Join(dir, evaluationFile(e.Settings)), e, " ")
 }

@@ -124,7 +124,7 @@ func settingsDiffer(then, now Outcome) string {
 func (f *Folder) Missing() int {
 	n := 0
 	for _, c := range f.Candidates {
-		if c.SHA256 == "" {
+		if c.SHA256 == "" && c.Policy == "" {
 			n++
 		}
 	}
@@ -221,10 +221,15 @@ func OpenRun(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Trained are the candidates with a model, which must be the one that was trained.
+// Trained are the candidates with a model, which must be the one that was trained, and those that
+// need none.
 func (f *Folder) Trained() ([]Outcome, error) {
 	var all []Outcome
 	for _, c := range f.Candidates {
+		if c.Policy != "" {
+			all = append(all, c)
+			continue
+		}
 		if c.SHA256 == "" {
 			continue
 		}
@@ -237,6 +242,10 @@ func (f *Folder) Trained() ([]Outcome, error) {
 				"the run makes it again", path)
 		}
 		all = append(all, c)
+	}
+	if len(f.Candidates) == 0 {
+		return nil, fmt.Errorf("%s has no candidates: loadline tune %s judges rules alone, loadline train -o %s adds candidates", f.Dir,
+			f.Dir, f.Dir)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no candidate of %s is trained yet: run the command that began the training again", f.Dir)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,7 +26,10 @@ var lookShares = [mostLooks][2]float64{{0.6, 0.7}, {0.85, 0.9}, {0.9, 0.95}}
 // is formed; further seeds are run while it is not clear and they could make it so.
 func (p *proof) judge(ctx context.Context) error {
 	e := p.evaluation
-	deployments := append(slices.Clone(p.rules), p.choice)
+	deployments := slices.Clone(p.rules)
+	if p.choice.Label != "" {
+		deployments = append(deployments, p.choice)
+	}
 	whole, err := p.whole(ctx, WholeDir, p.folder.HeldOut, p.folder.Subject.HeldOut.From, deployments, [2]float64{0.5, 0.6})
 	if err != nil {
 		return err
@@ -45,7 +49,7 @@ func (p *proof) judge(ctx context.Context) error {
 		e.Looks, e.Seeds = look+1, p.Seeds<<look
 		e.Entries, err = p.run(ctx, comparison{
 			dir: BenchDir, on: on, length: p.Stretch, policies: begun, seeds: e.Seeds, from: p.folder.Subject.HeldOut.From,
-			calibration: []*workload.Workload{p.folder.Selection}, share: lookShares[look],
+			calibration: []Stretch{{Load: p.folder.Selection}}, share: lookShares[look],
 		})
 		if err != nil {
 			return err
@@ -90,10 +94,10 @@ func (p *proof) whole(ctx context.Context, dir string, load *workload.Workload, 
 	})
 }
 
-// differ is how far the requested cores of the choice are from those of the other deployments over a
-// time, in the fluid engine; nil = unknown.
+// differ is how far the requested cores of the choice, or without one of the best rule, are from
+// those of the other deployments over a time, in the fluid engine; nil = unknown.
 func (p *proof) differ(whole []Entry) func(from, to time.Duration) float64 {
-	choice := entryOf(whole, p.choice.Label)
+	choice := entryOf(whole, cmp.Or(p.choice.Label, p.evaluation.Selection.Rule))
 	if choice == nil {
 		return nil
 	}

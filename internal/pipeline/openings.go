@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ type Settings struct {
 	Prefer    Preference `json:"prefer"`
 	Candidate string     `json:"candidate,omitempty"` // that was given instead of chosen
 	MaxChurn  float64    `json:"max_churn"`
-	Models    []string   `json:"models"` // digests of the candidates
+	Models    []string   `json:"models"` // digests of the candidates, or policies that need no model
+	// Rules alone are judged, without candidates.
+	Rules bool `json:"rules_only,omitempty"`
 }
 
 func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
@@ -43,9 +46,10 @@ func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 		Baselines:    j.Baselines, Cluster: j.Cluster.String(),
 		NeighboursGiven: j.NeighboursGiven, Known: f.known,
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
+		Rules: j.Rules,
 	}
 	for _, c := range candidates {
-		s.Models = append(s.Models, c.SHA256)
+		s.Models = append(s.Models, cmp.Or(c.SHA256, c.Policy))
 	}
 	slices.Sort(s.Models)
 	return s
@@ -92,7 +96,7 @@ func (f *Folder) open(now Settings) ([]Opening, error) {
 // finished is the evaluation of the same candidates with the same settings by the same program;
 // nil = none.
 func (f *Folder) finished(now Settings, program string) *Evaluation {
-	e, err := ReadEvaluation(f)
+	e, err := readEvaluation(f, evaluationFile(now))
 	if err != nil || e.Program != program || !reflect.DeepEqual(e.Settings, now) {
 		return nil
 	}

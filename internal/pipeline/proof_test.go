@@ -232,9 +232,9 @@ func TestAnInterruptedOpeningCounts(t *testing.T) {
 func TestBaselinesAreDeploymentsOnTheSameAxes(t *testing.T) {
 	f := &Folder{}
 	for axes, want := range map[string]string{
-		"Horizontal":                                 "today=hpa hpa (calibrated)=hpa:limits=keep,request=keep",
-		"Horizontal,VerticalRequests":                "today=hpa hpa (calibrated)=hpa:limits=keep",
-		"Horizontal,VerticalRequests,VerticalLimits": "today=hpa hpa (calibrated)=hpa autothrottle=autothrottle",
+		"Horizontal":                                 "today=hpa tuned=rules:limits=keep,request=keep",
+		"Horizontal,VerticalRequests":                "today=hpa tuned=rules:limits=keep",
+		"Horizontal,VerticalRequests,VerticalLimits": "today=hpa tuned=rules autothrottle=autothrottle",
 	} {
 		j := EvaluationSettings{Axes: strings.Split(axes, ",")}.withDefaults()
 		var got []string

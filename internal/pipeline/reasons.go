@@ -11,9 +11,11 @@ import (
 func (c contest) reasons(maxChurn float64) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	shown := []*Entry{c.today, c.choice}
-	for _, r := range c.rivals {
-		shown = append(shown, r.Entry)
+	shown := []*Entry{c.today}
+	for _, e := range c.entries() {
+		if e != c.today {
+			shown = append(shown, e)
+		}
 	}
 	for _, e := range shown {
 		add("%s: %s %s a month, %s of the requests over the SLO, %.1f replica changes and %.1f resizes an hour", c.name(e),
@@ -42,6 +44,17 @@ func (c contest) reasons(maxChurn float64) []string {
 				maxChurn)
 		}
 	}
+	if c.choice != nil {
+		c.ownReasons(add)
+	}
+	if n := len(c.e.Earlier); n > 0 {
+		add("the test part was used %s before with other settings: the more often, the more likely a lucky result", times(n))
+	}
+	return all
+}
+
+// ownReasons are those about the candidate alone: what it may not change, and what running it costs.
+func (c contest) ownReasons(add func(format string, args ...any)) {
 	if lost := c.choice.NotAllowed; len(lost) > 0 {
 		add("%s would also change %s, which the axes %s do not allow: its figures are without that (--axes)", c.choice.Label,
 			strings.Join(lost, ", "), strings.Join(c.e.Settings.Axes, ", "))
@@ -50,8 +63,4 @@ func (c contest) reasons(maxChurn float64) []string {
 		add("Loadline itself costs %s %s a month; at this saving it pays from %s %s a month on", money(c.e.Own), c.e.Currency,
 			money(c.e.Own/(1-raw)), c.e.Currency)
 	}
-	if n := len(c.e.Earlier); n > 0 {
-		add("the test part was used %s before with other settings: the more often, the more likely a lucky result", times(n))
-	}
-	return all
 }

@@ -26,6 +26,7 @@ const (
 	CandidatesDir  = "candidates"
 	BenchDir       = "bench"
 	EvaluationFile = "evaluation.json"
+	TuneFile       = "tune.json" // the evaluation of rules alone
 )
 
 // Run is a training run as it is stored, run.json: the training data and the candidates.

@@ -44,7 +44,7 @@ func (p Preference) Check() error {
 	return nil
 }
 
-// selection calibrates the baselines on the second part of the history, takes the best of them as
+// selection tunes the baselines on the second part of the history, takes the best of them as
 // the fallback rule, and chooses a candidate that runs with it.
 func (p *proof) selection(ctx context.Context) error {
 	on, err := stretches(p.folder.Selection, selectionStretch, nil)
@@ -54,16 +54,23 @@ func (p *proof) selection(ctx context.Context) error {
 	s := &p.evaluation.Selection
 	s.Stretches = evaluated(on, p.folder.Subject.Selection.From)
 	work := comparison{dir: SelectionDir, on: on, length: selectionStretch, seeds: 1, calibration: calibrationLoads(on),
-		from: p.folder.Subject.Selection.From}
-	if err := p.calibrate(ctx, work); err != nil {
+		from: p.folder.Subject.Selection.From, floors: p.folder.floors()}
+	tuned, rules := 0.15, 0.25 // of the progress
+	if len(p.candidates) == 0 {
+		tuned, rules = 0.35, 0.5
+	}
+	if err := p.calibrate(ctx, work, tuned); err != nil {
 		return err
 	}
 	work.policies = slices.DeleteFunc(slices.Clone(p.rules), func(b bench.Policy) bool { return isOracle(b.Spec) }) // it needs no choice
-	if s.Entries, err = p.onSelection(ctx, work, 0.15, 0.25); err != nil {
+	if s.Entries, err = p.onSelection(ctx, work, tuned, rules); err != nil {
 		return err
 	}
 	rule := bestRule(s.Entries)
 	s.Rule, s.Fallback = rule.Label, rule.Policy
+	if len(p.candidates) == 0 {
+		return nil
+	}
 	work.policies = nil
 	for _, c := range p.candidates {
 		d, err := p.deployment(p.folder, c, s.Fallback)
@@ -134,11 +141,11 @@ func (p *proof) onBusyNodes(ctx context.Context, work comparison, whole, entries
 }
 
 // calibrate searches the settings of the baselines that are to be calibrated.
-func (p *proof) calibrate(ctx context.Context, work comparison) error {
+func (p *proof) calibrate(ctx context.Context, work comparison, share float64) error {
 	p.rules = p.baselines(p.folder)
 	// The search is the same in all stretches, and begins with the replicas for the busiest.
 	peak := slices.MaxFunc(work.on, func(a, b Stretch) int { return cmp.Compare(a.Load.Mean(), b.Load.Mean()) })
-	work.on, work.share = []Stretch{peak}, [2]float64{0, 0.15}
+	work.on, work.share = []Stretch{peak}, [2]float64{0, share}
 	if busy := busiest(p.conditions()); busy != nil { // a setting must also do on empty nodes
 		work.under, work.levels = []Condition{*busy}, bench.NeighbourLevels
 	}
@@ -150,9 +157,16 @@ func (p *proof) calibrate(ctx context.Context, work comparison) error {
 	if len(work.policies) == 0 {
 		return nil
 	}
-	found, err := p.run(ctx, work)
+	results, err := p.results(ctx, work)
 	if err != nil {
 		return err
+	}
+	found, err := p.summed(work, results.Rows)
+	if err != nil {
+		return err
+	}
+	if c := results.Calibrations[TunedLabel]; c != nil {
+		p.evaluation.Selection.Tried = c.Tried
 	}
 	for i := range p.rules {
 		if e := entryOf(found, p.rules[i].Label); e != nil {

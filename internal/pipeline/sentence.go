@@ -49,10 +49,10 @@ func (c contest) promote() Verdict {
 func (c contest) change(to rival) Verdict {
 	v := Verdict{Kind: Change, Policy: to.Policy}
 	c.saved(&v, to.today)
-	text := fmt.Sprintf("Change %s to %s: it meets the objective and %s", c.name(c.today), c.name(to.Entry), c.saving(to.today))
+	text := fmt.Sprintf("Change %s: it meets the objective and %s", c.steps(to.Entry), c.saving(to.today))
 	if c.today.SLO == No {
-		text = fmt.Sprintf("Change %s to %s: it meets the objective, which %s violates (%s of the requests over it); it %s",
-			c.name(c.today), c.name(to.Entry), c.name(c.today), result.Percent(c.today.Over), c.saving(to.today))
+		text = fmt.Sprintf("Change %s: it meets the objective, which %s violates (%s of the requests over it); it %s",
+			c.steps(to.Entry), c.name(c.today), result.Percent(c.today.Over), c.saving(to.today))
 	}
 	c.end(&v, text, to.Entry)
 	if target := targetOf(to.Policy); target > 100 {
@@ -63,6 +63,17 @@ func (c contest) change(to rival) Verdict {
 
 func (c contest) keep() Verdict {
 	v := Verdict{Kind: Keep, Policy: c.today.Policy}
+	c.end(&v, fmt.Sprintf("Keep %s: it meets the objective at %s %s a month, and %s", c.name(c.today), money(c.today.PerMonth),
+		c.e.Currency, c.notBetter()), c.today)
+	return v
+}
+
+// notBetter is why neither the candidate nor, without one, the best of the other rules is
+// recommended.
+func (c contest) notBetter() string {
+	if c.choice == nil {
+		return c.noBetterRule()
+	}
 	because := fmt.Sprintf("%s %s", c.choice.Label, c.saving(c.choice.AgainstToday))
 	switch d := c.doubts[c.choice.Label]; {
 	case d != nil && c.choice.SLO == Yes && c.choice.AgainstToday.Saves != No:
@@ -75,9 +86,24 @@ func (c contest) keep() Verdict {
 	case c.choice.AgainstToday.Saves != No:
 		because = fmt.Sprintf("%s is not better than every rule", c.choice.Label)
 	}
-	c.end(&v, fmt.Sprintf("Keep %s: it meets the objective at %s %s a month, and %s", c.name(c.today), money(c.today.PerMonth),
-		c.e.Currency, because), c.today)
-	return v
+	return because
+}
+
+func (c contest) noBetterRule() string {
+	if len(c.rivals) == 0 {
+		return "no other setting was found that is as good"
+	}
+	best := c.rivals[0]
+	switch d := c.doubts[best.Label]; {
+	case d != nil && best.SLO == Yes && best.today.Saves != No:
+		return d.who + " " + d.does
+	case best.SLO == No:
+		return fmt.Sprintf("%s violates the objective (%s of the requests over it)", c.name(best.Entry), result.Percent(best.Over))
+	case c.calm(best) == No && best.today.Saves != No:
+		return fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, today's deployment %.0f times (--max-churn)", c.name(best.Entry),
+			float64(best.changes()), float64(c.today.changes()))
+	}
+	return fmt.Sprintf("the best other setting, %s, %s", c.name(best.Entry), c.saving(best.today))
 }
 
 // end a sentence with what it depends on, for the deployment that it is about.

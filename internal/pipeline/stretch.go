@@ -180,11 +180,8 @@ func (v *viewOver) quantile(share float64) float64 {
 }
 
 // calibrationLoads are the stretches that rules are calibrated on: the busiest and the steepest.
-func calibrationLoads(found []Stretch) []*workload.Workload {
-	var loads []*workload.Workload
-	for _, s := range crucial(found) {
-		loads = append(loads, s.Load)
-	}
+func calibrationLoads(found []Stretch) []Stretch {
+	loads := crucial(found)
 	if len(loads) == 1 {
 		loads = append(loads, loads[0]) // confirmed with another seed
 	}

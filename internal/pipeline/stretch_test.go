@@ -94,7 +94,7 @@ func TestRulesAreCalibratedOnPeakAndSteepest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loads := calibrationLoads(found); len(loads) != 2 || loads[0].Max() != 90 || loads[1].Max() != 100 {
+	if loads := calibrationLoads(found); len(loads) != 2 || loads[0].Load.Max() != 90 || loads[1].Load.Max() != 100 {
 		t.Errorf("%d loads", len(loads))
 	}
 	if loads := calibrationLoads([]Stretch{{Name: wholeStretch, Load: day()}}); len(loads) != 2 {

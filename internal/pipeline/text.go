@@ -43,6 +43,7 @@ func (e *Evaluation) WriteText(w io.Writer, verbose bool) error {
 	if verbose {
 		e.writeConditions(&b)
 		e.writeSelection(&b)
+		e.writeTried(&b)
 		e.writePods(&b)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -78,15 +79,18 @@ func (e *Evaluation) writeTest(b *strings.Builder) {
 			float64(entry.Replicas), float64(entry.ReplicaChanges), float64(entry.Resizes), front, entry.remark())
 	}
 	t.Flush()
-	fmt.Fprintf(b, "  Candidates run behind the guard with %s as fallback; their difference to today includes Loadline's own %s %s a month.\n\n",
-		RuleName(e.Selection.Fallback), money(e.Own), e.Currency)
+	if e.Selection.Choice != "" {
+		fmt.Fprintf(b, "  Candidates run behind the guard with %s as fallback; their difference to today includes Loadline's own %s %s "+
+			"a month.\n", RuleName(e.Selection.Fallback), money(e.Own), e.Currency)
+	}
+	b.WriteByte('\n')
 }
 
 // writeServices compares today's cost with that of what the verdict is about, service by service.
 func (e *Evaluation) writeServices(b *strings.Builder) {
 	today, other := e.Entry(TodayLabel), e.Entry(e.Selection.Choice)
 	if e.Verdict.Kind == Change {
-		other = e.Entry(e.Selection.Rule)
+		other = e.withPolicy(e.Verdict.Policy)
 	}
 	if today == nil || other == nil || today == other {
 		return
@@ -109,7 +113,11 @@ func (e *Evaluation) writeServices(b *strings.Builder) {
 // writeSelection shows how the rule and the candidate were chosen.
 func (e *Evaluation) writeSelection(b *strings.Builder) {
 	s := &e.Selection
-	fmt.Fprintf(b, "Selection, on the part before the test: rule %s, candidate %s by %s\n", s.Rule, s.Choice, e.Prefer)
+	fmt.Fprintf(b, "Selection, on the part before the test: rule %s", s.Rule)
+	if s.Choice != "" {
+		fmt.Fprintf(b, ", candidate %s by %s", s.Choice, e.Prefer)
+	}
+	b.WriteByte('\n')
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "  deployment\t%s/month\tover SLO\tworst stretch\t%s\tlatency/SLO\tchanges/h\t\n", e.Currency, s.Busy)
 	for i := range s.Entries {

@@ -7,29 +7,25 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
-	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/guard"
 )
 
-// TestFloorsOfTodayFollowTheHistory: a stretch of the morning has the floors of the morning, also
-// where today's deployment is the fallback rule; floors of a calibration stay as they are.
-func TestFloorsOfTodayFollowTheHistory(t *testing.T) {
-	const today, tuned = "hpa:floor=08:00-20:00:5", "hpa:floor=01:00-02:00:5"
-	p := &proof{EvaluationSettings: EvaluationSettings{Today: today}, folder: &Folder{}}
-	c := comparison{
-		from: time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC),
-		on:   []Stretch{{Name: "peak", From: 90 * time.Minute}, {Name: "quiet", From: 20 * time.Hour}},
-		policies: []bench.Policy{{Spec: today, Label: TodayLabel}, {Spec: tuned, Label: "hpa (calibrated)"},
-			{Spec: "model:file=x", Guard: today, Label: "c"}, {Spec: "model:file=x", Guard: "hpa", Label: "d"}},
+// TestStretchesBeginAtTheirTimeOfDay: floors by the clock, also those of a fallback rule, are those of
+// the time that a stretch stands for.
+func TestStretchesBeginAtTheirTimeOfDay(t *testing.T) {
+	app, load := single(), waves(time.Hour)
+	p := &proof{EvaluationSettings: EvaluationSettings{Today: "hpa:floor=08:00-20:00:5"}, folder: &Folder{App: app}}
+	from := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	m, err := p.matrix(comparison{
+		from: from, length: 20 * time.Minute, calibration: []Stretch{{From: time.Hour, Load: load}},
+		on: []Stretch{{Name: "peak", From: 90 * time.Minute, Load: load}, {Name: "quiet", From: 20 * time.Hour, Load: load}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	all := p.onTheClock(c)
-	for _, i := range []int{0, 2} {
-		if d := all[i]; d.Clock["peak"] != 7*time.Hour+30*time.Minute || d.Clock["quiet"] != 2*time.Hour {
-			t.Errorf("%s: %v", d.Label, d.Clock)
-		}
-	}
-	if all[1].Clock != nil || all[3].Clock != nil || c.policies[0].Clock != nil {
-		t.Errorf("%v, %v, %v", all[1].Clock, all[3].Clock, c.policies[0].Clock)
+	if !m.Scenes[0].Begin.Equal(from.Add(90*time.Minute)) || !m.Scenes[1].Begin.Equal(from.Add(20*time.Hour)) ||
+		!m.Scenes[0].Workload.Given.Begins[0].Equal(from.Add(time.Hour)) {
+		t.Errorf("%v, %v, %v", m.Scenes[0].Begin, m.Scenes[1].Begin, m.Scenes[0].Workload.Given.Begins)
 	}
 }
 

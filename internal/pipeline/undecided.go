@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/loadline/loadline/internal/result"
 )
@@ -33,19 +34,23 @@ func (c contest) undecided() Verdict {
 func (c contest) open() (question, decides string) {
 	moreSeeds := fmt.Sprintf("More runs (--seeds %d) or a longer test part", 2*c.e.Seeds)
 	switch {
-	case len(c.choice.months) < minPairs:
-		return fmt.Sprintf("%d runs of each deployment are too few for an interval", len(c.choice.months)),
+	case len(c.today.months) < minPairs:
+		return fmt.Sprintf("%d runs of each deployment are too few for an interval", len(c.today.months)),
 			fmt.Sprintf("At least %d (--seeds %d)", minPairs, minPairs)
 	case c.noneMeetsSLO():
-		return fmt.Sprintf("no deployment meets the objective on the test part (%s of the requests are over it with %s, %s with %s)",
-			result.Percent(c.today.Over), c.name(c.today), result.Percent(c.choice.Over), c.choice.Label), "Another objective, or other bounds,"
+		var each []string
+		for _, e := range c.entries() {
+			each = append(each, fmt.Sprintf("%s with %s", result.Percent(e.Over), c.name(e)))
+		}
+		return fmt.Sprintf("no deployment meets the objective on the test part (of the requests are over it %s)", strings.Join(each, ", ")),
+			"Another objective, or other bounds,"
 	case c.safe != Yes:
 		return fmt.Sprintf("%s has more requests over the SLO than %s in the stretch %q", c.choice.Label, c.name(c.today), c.worst),
 			"A candidate trained on such stretches, or a longer test part,"
 	case c.churn == Unclear:
 		return fmt.Sprintf("%s changes replicas or sizes %.0f times an hour, which is about the limit (today's deployment: %.0f)",
 			c.choice.Label, float64(c.choice.changes()), float64(c.today.changes())), "Another limit (--max-churn)"
-	case c.choice.Bound == "max":
+	case c.choice != nil && c.choice.Bound == "max":
 		return c.choice.Label + " stays at its maximum of replicas", "Higher bounds"
 	}
 	for _, r := range c.rivals {
@@ -54,11 +59,7 @@ func (c contest) open() (question, decides string) {
 				c.name(r.Entry), float64(r.changes()), float64(c.today.changes())), "Another limit (--max-churn)"
 		}
 	}
-	entries := []*Entry{c.choice, c.today}
-	for _, r := range c.rivals {
-		entries = append(entries, r.Entry)
-	}
-	for _, e := range entries {
+	for _, e := range c.entries() {
 		if e.SLO == Unclear {
 			return fmt.Sprintf("whether %s meets the objective is not clear (%s of the requests over it, %s to %s; %s allowed)", c.name(e),
 				result.Percent(e.Over), result.Percent(e.OverRange.Low), result.Percent(e.OverRange.High),
@@ -75,12 +76,15 @@ func (c contest) open() (question, decides string) {
 		return fmt.Sprintf("the cost of %s differs from that of %s by %s to %s", c.name(one), c.name(other), signed(d.Low), signed(d.High))
 	}
 	for _, r := range c.rivals {
-		if r.choice.Saves == Unclear {
+		if r.choice != nil && r.choice.Saves == Unclear {
 			return apart(r.choice, c.choice, r.Entry), moreSeeds
 		}
 		if r.today.Saves == Unclear {
 			return apart(r.today, r.Entry, c.today), moreSeeds
 		}
+	}
+	if c.choice == nil {
+		return "no setting is clearly better", moreSeeds
 	}
 	return apart(c.choice.AgainstToday, c.choice, c.today), moreSeeds
 }

@@ -51,7 +51,7 @@ func refused(reason string) Verdict {
 // contest is the deployments that a verdict is about.
 type contest struct {
 	e             *Evaluation
-	today, choice *Entry
+	today, choice *Entry  // choice is nil where rules alone are judged
 	rivals        []rival // other baselines, those that were best in the selection first
 	maxChurn      float64
 	churn         State
@@ -64,7 +64,7 @@ type contest struct {
 // rival is a baseline other than today's.
 type rival struct {
 	*Entry
-	choice *Difference // cost of the candidate against it
+	choice *Difference // cost of the candidate against it; nil = there is none
 	today  *Difference // its cost against today's
 }
 
@@ -86,7 +86,7 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 		v = c.undecided()
 		more = c.moreRunsHelp()
 	}
-	v.Choice, v.Axes, v.Currency = c.choice.Label, e.Settings.Axes, e.Currency
+	v.Choice, v.Axes, v.Currency = e.Selection.Choice, e.Settings.Axes, e.Currency
 	v.TodayPerMonth = c.today.PerMonth
 	v.Reasons = append([]string{}, c.reasons(maxChurn)...)
 	if v.Depends == nil {
@@ -100,11 +100,18 @@ func (e *Evaluation) conclude(maxChurn float64) (v Verdict, more bool) {
 
 func (e *Evaluation) contest(maxChurn float64) contest {
 	c := contest{e: e, today: e.Entry(TodayLabel), choice: e.Entry(e.Selection.Choice), maxChurn: maxChurn, doubts: map[string]*doubt{}}
-	c.churn = c.choice.churn(c.today, maxChurn)
-	c.safe, c.worst = c.choice.asSafeAs(c.today)
+	c.churn, c.safe = Yes, Yes
+	if c.choice != nil {
+		c.churn = c.choice.churn(c.today, maxChurn)
+		c.safe, c.worst = c.choice.asSafeAs(c.today)
+	}
 	for i := range e.Entries {
 		if b := &e.Entries[i]; b.Role == RoleBaseline && b != c.today {
-			c.rivals = append(c.rivals, rival{b, c.choice.costAgainst(b, float64(e.Own)), b.AgainstToday})
+			r := rival{Entry: b, today: b.AgainstToday}
+			if c.choice != nil {
+				r.choice = c.choice.costAgainst(b, float64(e.Own))
+			}
+			c.rivals = append(c.rivals, r)
 		}
 	}
 	slices.SortStableFunc(c.rivals, func(a, b rival) int { return cmp.Compare(e.Selection.place(a.Label), e.Selection.place(b.Label)) })
@@ -141,6 +148,9 @@ func over(one, other State, d *Difference) State {
 // promotable reports whether the candidate should replace what runs today: it is better than today's
 // deployment and than every other rule, in every stretch and without churn.
 func (c contest) promotable() State {
+	if c.choice == nil {
+		return No
+	}
 	against := both(both(over(c.slo(c.choice), c.today.SLO, c.choice.AgainstToday), c.churn), c.safe)
 	for _, r := range c.rivals {
 		if c.calm(r) != No { // nor would it be recommended
@@ -193,19 +203,38 @@ func (c contest) moreRunsHelp() bool {
 	if c.noneMeetsSLO() || slices.ContainsFunc(c.differences(), (*Difference).enginesDisagree) {
 		return false
 	}
-	return c.today.SLO == Unclear || c.choice.SLO == Unclear || slices.ContainsFunc(c.rivals, func(r rival) bool { return r.SLO == Unclear }) ||
+	return slices.ContainsFunc(c.entries(), func(e *Entry) bool { return e.SLO == Unclear }) ||
 		slices.ContainsFunc(c.differences(), func(d *Difference) bool { return d.Saves == Unclear })
 }
 
 func (c contest) noneMeetsSLO() bool {
-	return c.today.SLO == No && c.choice.SLO == No && !slices.ContainsFunc(c.rivals, func(r rival) bool { return r.SLO != No })
+	return !slices.ContainsFunc(c.entries(), func(e *Entry) bool { return e.SLO != No })
+}
+
+// entries of the contest: the candidate, if there is one, today's deployment, and the other rules.
+func (c contest) entries() []*Entry {
+	var all []*Entry
+	if c.choice != nil {
+		all = append(all, c.choice)
+	}
+	all = append(all, c.today)
+	for _, r := range c.rivals {
+		all = append(all, r.Entry)
+	}
+	return all
 }
 
 // differences in cost that a verdict needs.
 func (c contest) differences() []*Difference {
-	all := []*Difference{c.choice.AgainstToday}
+	var all []*Difference
+	if c.choice != nil {
+		all = append(all, c.choice.AgainstToday)
+	}
 	for _, r := range c.rivals {
-		all = append(all, r.choice, r.today)
+		if r.choice != nil {
+			all = append(all, r.choice)
+		}
+		all = append(all, r.today)
 	}
 	return all
 }

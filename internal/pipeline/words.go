@@ -16,29 +16,66 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// RuleName is a rule in readable form: "HPA at 62 %".
+// RuleName is a rule in readable form: "HPA at 62 %, CPU limits lifted".
 func RuleName(spec string) string {
-	name, settings, _ := strings.Cut(spec, ":")
-	if name == "by-service" {
+	if name, settings, _ := strings.Cut(spec, ":"); name == "by-service" {
 		return byServiceName(settings)
 	}
-	words := settingsOf(spec)
-	target := words["target"]
-	if target == "" && !strings.Contains(settings, "-target=") {
-		target = "80"
-	}
-	if name != "hpa" || target == "" || target == "off" {
+	text := scalingName(spec)
+	if text == spec {
 		return spec
 	}
-	text := "HPA at " + target + " %"
-	if w := words["down-window"]; w != "" && w != "300s" && w != "5m" && w != "5m0s" {
-		text += " with a scale-down window of " + w
-	}
-	if words["limits"] == "lifted" {
+	words := settingsOf(spec)
+	switch l := words["limits"]; l {
+	case "", "keep":
+	case "lifted":
 		text += ", CPU limits lifted"
+	default:
+		text += ", CPU limits " + l
 	}
 	if r := words["request"]; r != "" && r != "keep" {
 		text += ", CPU requests " + r
+	}
+	return text
+}
+
+// scalingName is how a rule scales, without the sizes of pods; the rule itself where there are no
+// words for it.
+func scalingName(spec string) string {
+	name, settings, _ := strings.Cut(spec, ":")
+	words := settingsOf(spec)
+	var text string
+	switch {
+	case name == "hpa":
+		target := words["target"]
+		if target == "" && !strings.Contains(settings, "-target=") {
+			target = "80"
+		}
+		if target == "" || target == "off" {
+			return spec
+		}
+		text = "HPA at " + target + " %"
+	case name == "keda" && words["share"] != "" && words["threshold"] == "":
+		share, _ := strconv.ParseFloat(words["share"], 64)
+		text = fmt.Sprintf("KEDA at %g %% of the requests that a CPU request serves", math.Round(1000*share)/10)
+	default:
+		return spec
+	}
+	var with []string
+	if w := words["down-window"]; w != "" && w != "300s" && w != "5m" && w != "5m0s" {
+		with = append(with, "a scale-down window of "+w)
+	}
+	if up := words["up-policies"]; up != "" && up != "4/15s+100%/15s" {
+		with = append(with, "scale-up by "+strings.ReplaceAll(up, "+", " or "))
+	}
+	if floor := words["floor"]; floor != "" && floor != "off" {
+		with = append(with, "least replicas by the clock")
+	}
+	if r := words["reserve"]; r != "" && r != "0" {
+		with = append(with, "a reserve of "+r+" cores")
+	}
+	if len(with) > 0 {
+		text += " with " + enumerated(with, len(with))
 	}
 	return text
 }

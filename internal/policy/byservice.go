@@ -67,6 +67,17 @@ func newByService(app *loadline.App, v Values) (loadline.Policy, error) {
 	return p, errors.Join(faults...)
 }
 
+// SetBegin gives every rule the instant that the beginning of a simulation stands for.
+func (p *ByService) SetBegin(simulated, real time.Time) {
+	for _, r := range p.rules {
+		if rule, ok := r.Policy.(interface {
+			SetBegin(simulated, real time.Time)
+		}); ok {
+			rule.SetBegin(simulated, real)
+		}
+	}
+}
+
 // servicesOf a rule.
 type servicesOf struct {
 	spec     string

@@ -79,28 +79,19 @@ func TestEveryServiceHasItsOwnRule(t *testing.T) {
 	}
 }
 
-func TestFloorsFollowTheClock(t *testing.T) {
-	for _, c := range []struct {
-		spec  string
-		clock time.Duration
-		want  string
-	}{
-		{"hpa:target=60", 8 * time.Hour, "hpa:target=60"},
-		{"hpa:floor=20:00-24:00:5", 0, "hpa:floor=20:00-24:00:5"},
-		{"hpa:floor=off", 8 * time.Hour, "hpa:floor=off"},
-		{"hpa:floor=08:00-20:00:5,target=60", 8 * time.Hour, "hpa:floor=00:00-12:00:5,target=60"},
-		{"hpa:floor=08:00-20:00:web:5+22:00-02:00:3", 9*time.Hour + 30*time.Minute, "hpa:floor=22:30-10:30:web:5+12:30-16:30:3"},
-		{"hpa:floor=00:00-24:00:5+08:00-20:00:7", 8 * time.Hour, "hpa:floor=00:00-12:00:7+00:00-24:00:5"},
-		{"hpa:floor=00:00-24:00:5", 8 * time.Hour, "hpa:floor=00:00-24:00:5"},
-		{"by-service:web=keda(threshold=5;floor=08:00-20:00:web:5),cart=hpa", time.Hour,
-			"by-service:web=keda(threshold=5;floor=07:00-19:00:web:5),cart=hpa"},
-	} {
-		got := BeginAt(c.spec, c.clock)
-		if got != c.want {
-			t.Errorf("%s at %v: %s, want %s", c.spec, c.clock, got, c.want)
-		}
-		if _, err := New(got, twoServices()); err != nil {
-			t.Error(err)
+// TestRulesOfServicesGoByTheClock: floors of a rule within by-service are those of the time of day
+// that a simulation stands for.
+func TestRulesOfServicesGoByTheClock(t *testing.T) {
+	p, err := New("by-service:web=hpa(floor=08:00-20:00:web:5),cart=static", twoServices())
+	if err != nil {
+		t.Fatal(err)
+	}
+	midnight := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
+	p.(*ByService).SetBegin(midnight, midnight.Add(8*time.Hour))
+	for _, r := range p.(*ByService).rules {
+		if rule, is := r.Policy.(*setUp); is && rule.clock == 8*time.Hour {
+			return
 		}
 	}
+	t.Error("no rule has the clock")
 }

@@ -23,7 +23,7 @@ func TestNewNamesEveryFaultAtOnce(t *testing.T) {
 		"hpa:floor=8-20:5":                   {"must be times of a day and replicas"},
 		"hpa:floor=08:00-08:00:5":            {"must be times of a day and replicas"},
 		"hpa:floor=08:00-20:00:s9:5":         {`floor names service "s9"`},
-		"keda:limits=none,s1=x":              {"limits=none: must be one of keep, lifted", "s1=x: must be a number"},
+		"keda:limits=none,s1=x":              {"limits=none: must be keep, lifted, or cores by service", "s1=x: must be a number"},
 		"hpa:target=off":                     {"leaves no metric"},
 		"hpa:target=none":                    {"must be a number from 1 to 1000, or off"},
 		"vpa:cpu=off,memory=off":             {"leaves nothing to size"},

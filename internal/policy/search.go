@@ -11,6 +11,9 @@ type Dimension struct {
 	// Words are the values of a setting that is not a number; the numbers above are then indices
 	// into them.
 	Words []string
+
+	// Later: it stays at its default in the grid, and is searched around the best points.
+	Later bool
 }
 
 // words is a dimension of a setting that is not a number, the default first.
@@ -23,15 +26,43 @@ func words(key string, values ...string) Dimension {
 	return d
 }
 
-// Search spaces of the rules. HPA's target may exceed the request, since limits do; its
-// scale-down window is from none to the default; targets are whole percents, as in its API; limits and requests are those of the pods that
-// it scales. The others are what their authors leave to be configured.
-var (
-	hpaSearch = []Dimension{
-		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 1},
-		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
-		words("limits", "keep", "lifted"), words("request", "keep", "p95"),
+// later leaves dimensions out of the grid.
+func later(dimensions ...Dimension) []Dimension {
+	for i := range dimensions {
+		dimensions[i].Later = true
 	}
+	return dimensions
+}
+
+// Values in a search that stand for figures of the application, which the search puts in their
+// place.
+const (
+	FloorFromPast   = "past"   // the setting floor: replicas by the clock, from earlier data
+	LimitsRaised    = "raised" // the setting limits: twice the limits
+	ReserveFromPast = "past"   // the setting reserve: a tenth of the cores that were requested
+)
+
+// aroundSearch is what is searched around a rule for plain deployments, besides its target: sizes
+// together with the target, the rest around the best of these.
+func aroundSearch() []Dimension {
+	limits := words("limits", "keep", LimitsRaised, "lifted")
+	limits.Coarse = []float64{0, 2}
+	requests := words("request", "keep", "p95", "p90")
+	requests.Coarse = []float64{0, 1}
+	return append([]Dimension{limits, requests}, later(
+		Dimension{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
+		words("up-policies", "4/15s+100%/15s", "20/15s+400%/15s"), words("floor", "off", FloorFromPast), words("reserve", "0", ReserveFromPast),
+	)...)
+}
+
+// Search spaces of the rules. HPA's target may exceed the request, since limits do; its
+// scale-down window is from none to the default; targets are whole percents, as in its API; limits
+// and requests are those of the pods that it scales. The others are what their authors leave to be
+// configured.
+var (
+	hpaSearch = append([]Dimension{
+		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 1},
+	}, aroundSearch()...)
 	// Of HPA beside VPA, which sizes the pods itself.
 	hpaOnlySearch = []Dimension{
 		{Key: "target", Coarse: []float64{30, 45, 60, 75, 90, 115, 150, 200}, Step: 1},
@@ -42,11 +73,9 @@ var (
 		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
 		words("floor", "off", FloorFromPast), words("request", "p95", "p90", "keep"),
 	}
-	kedaSearch = []Dimension{
+	kedaSearch = append([]Dimension{
 		{Key: "share", Coarse: []float64{0.3, 0.45, 0.6, 0.75, 0.9, 1.15, 1.5, 2}, Step: 0.025},
-		{Key: "down-window", Unit: "s", Coarse: []float64{0, 300}, Step: 15},
-		words("limits", "keep", "lifted"), words("request", "keep", "p95"),
-	}
+	}, aroundSearch()...)
 	// The target and the window are HPA's; the look-ahead is the forecast's own.
 	phpaSearch = []Dimension{
 		{Key: "target", Coarse: []float64{45, 60, 75, 90, 115, 150, 200}, Step: 1},

@@ -20,26 +20,29 @@ import (
 // Nothing is known before: the application's own requests apply until then.
 type setUp struct {
 	loadline.Policy
-	limits   string             // keep or lifted
-	requests map[string]float64 // by service, cores
+	lifted   bool               // there are no CPU limits but the upper bounds
+	limits   map[string]float64 // by service, cores
+	requests map[string]float64 // likewise
 	share    float64            // of past use that the request covers; 0 = nothing is measured
 	after    time.Duration
-	floors   []floor
+	floors   []Floor
 	reserve  float64 // cores
 
 	use   *PodUse
 	begun time.Time
-	sized bool // the measured requests are in requests
+	sized bool          // the measured requests are in requests
+	clock time.Duration // from the times of the run to those of the floors
 }
 
 // setupOptions are the settings of setUp.
 func setupOptions() []Option {
 	return []Option{
-		{"limits", "keep", "CPU limits: keep, or lifted to the upper bound of the service, or to none without one", OneOf("keep", "lifted")},
+		{"limits", "keep", "CPU limits: keep, lifted to the upper bound of the service, or to none without one, or cores by service " +
+			"(web:1+cart:0.5)", limitSpec},
 		{"request", "keep", "CPU requests: keep, a percentile of past use per pod (p95), or cores by service (web:0.3+cart:0.12)", requestSpec},
 		{"request-after", "10m", "how long use is measured before a percentile becomes the request", Span(time.Minute, 10000*time.Hour)},
-		{"floor", "off", "least replicas by time of day, UTC: 08:00-20:00:5, or of one service 08:00-20:00:web:5; several joined by +",
-			OrOff(floorSpec)},
+		{"floor", "off", "least replicas by time of day, UTC: 08:00-20:00:5, of one service 08:00-20:00:web:5, on some days " +
+			"Mon-Fri/08:00-20:00:5; several joined by +", OrOff(floorSpec)},
 		{"reserve", "0", "cores of placeholder pods, which keep room on nodes and give way to any other pod", Number(0, 1e6)},
 	}
 }
@@ -47,22 +50,25 @@ func setupOptions() []Option {
 // aroundRule puts the settings around a rule; a rule without any stays as it is.
 func aroundRule(app *loadline.App, v Values, rule loadline.Policy) (loadline.Policy, error) {
 	p := &setUp{
-		Policy: rule, limits: v["limits"], after: v.Span("request-after"), floors: parseFloors(v["floor"]), reserve: v.Float("reserve"),
+		Policy: rule, lifted: v["limits"] == "lifted", after: v.Span("request-after"), floors: FloorsOf(v["floor"]), reserve: v.Float("reserve"),
 	}
 	p.share, p.requests = parseRequest(v["request"])
+	p.limits, _ = CoresOf(v["limits"])
 	var faults []error
-	for name := range p.requests {
-		if app.ServiceIndex(name) < 0 {
-			faults = append(faults, fmt.Errorf("request names service %q, which the application does not have", name))
+	for setting, cores := range map[string]map[string]float64{"request": p.requests, "limits": p.limits} {
+		for name := range cores {
+			if app.ServiceIndex(name) < 0 {
+				faults = append(faults, fmt.Errorf("%s names service %q, which the application does not have", setting, name))
+			}
 		}
 	}
 	for _, f := range p.floors {
-		if f.service != "" && app.ServiceIndex(f.service) < 0 {
-			faults = append(faults, fmt.Errorf("floor names service %q, which the application does not have", f.service))
+		if f.Service != "" && app.ServiceIndex(f.Service) < 0 {
+			faults = append(faults, fmt.Errorf("floor names service %q, which the application does not have", f.Service))
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	if p.limits == "keep" && p.share == 0 && p.requests == nil && p.floors == nil && p.reserve == 0 {
+	if !p.lifted && p.limits == nil && p.share == 0 && p.requests == nil && p.floors == nil && p.reserve == 0 {
 		return rule, nil
 	}
 	if p.share > 0 {
@@ -78,6 +84,9 @@ func (p *setUp) Needs() loadline.Needs {
 	n.Reserve = p.reserve
 	return n
 }
+
+// SetBegin gives the instant that the beginning of a simulation stands for: floors are by the clock.
+func (p *setUp) SetBegin(simulated, real time.Time) { p.clock = real.Sub(simulated) }
 
 // Decide adds sizes and floors to what the rule proposes. Where the rule has no data and
 // nothing is left to set, there is no decision.
@@ -122,8 +131,13 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 		of, now := &s.App.Services[i], s.InFlight[i]
 		var want loadline.Setting
 		limit := now.Size.CPULimit
-		if p.limits == "lifted" {
+		if p.lifted {
 			limit = max(of.Bounds.MaxCPU, 0)
+			want.CPULimit = loadline.Some(limit)
+		} else if cores, given := p.limits[of.Name]; given {
+			if limit = cores; of.Bounds.MaxCPU > 0 {
+				limit = min(limit, of.Bounds.MaxCPU)
+			}
 			want.CPULimit = loadline.Some(limit)
 		}
 		if cores, sized := p.requests[of.Name]; sized {
@@ -138,7 +152,11 @@ func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
 		if change := now.Changes(want); !change.Empty() {
 			var why []string
 			if want.CPULimit.Set {
-				why = append(why, fmt.Sprintf("the CPU limit is lifted to %.3g cores", want.CPULimit.Value))
+				verb := "set"
+				if p.lifted {
+					verb = "lifted"
+				}
+				why = append(why, fmt.Sprintf("the CPU limit is %s to %.3g cores", verb, want.CPULimit.Value))
 			}
 			if want.CPURequest.Set {
 				why = append(why, fmt.Sprintf("the CPU request is sized to %.3g cores by past use", want.CPURequest.Value))
@@ -162,8 +180,8 @@ func (p *setUp) raise(now time.Time, s loadline.Situation, to *loadline.Proposal
 	for i := range s.App.Services {
 		least := 0
 		for _, f := range p.floors {
-			if f.covers(now) && (f.service == "" || f.service == s.App.Services[i].Name) {
-				least = max(least, f.replicas)
+			if f.covers(now.Add(p.clock)) && (f.Service == "" || f.Service == s.App.Services[i].Name) {
+				least = max(least, f.Replicas)
 			}
 		}
 		if most := s.App.Services[i].Bounds.MaxReplicas; most > 0 {

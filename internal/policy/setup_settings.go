@@ -3,7 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,23 +11,26 @@ import (
 	"github.com/loadline/loadline"
 )
 
-// floor keeps replicas between two times of day.
-type floor struct {
-	from, to time.Duration // since midnight, UTC; from after to = over midnight
-	service  string        // "" = all
-	replicas int
+// Floor is the least replicas between two times of day, in UTC.
+type Floor struct {
+	Days     []time.Weekday // on which it begins; none = every day
+	From, To time.Duration  // since midnight, whole minutes; From after To = over midnight
+	Service  string         // "" = all
+	Replicas int
 }
 
-func (f floor) covers(now time.Time) bool {
+func (f Floor) covers(now time.Time) bool {
 	now = now.UTC()
-	at := now.Sub(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC))
-	if f.from <= f.to {
-		return at >= f.from && at < f.to
+	at, day := now.Sub(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)), now.Weekday()
+	if f.From <= f.To {
+		return at >= f.From && at < f.To && f.on(day)
 	}
-	return at >= f.from || at < f.to
+	return at >= f.From && f.on(day) || at < f.To && f.on((day+6)%7) // it began the day before
 }
 
-// floorSpec checks "08:00-20:00:5+22:00-02:00:web:3".
+func (f Floor) on(day time.Weekday) bool { return len(f.Days) == 0 || slices.Contains(f.Days, day) }
+
+// floorSpec checks "08:00-20:00:5+Sat-Sun/22:00-02:00:web:3".
 func floorSpec(s string) error {
 	for _, part := range strings.Split(s, "+") {
 		if _, err := parseFloor(part); err != nil {
@@ -37,11 +40,12 @@ func floorSpec(s string) error {
 	return nil
 }
 
-func parseFloors(s string) []floor {
-	if s == "off" {
+// FloorsOf are the floors of the setting floor.
+func FloorsOf(s string) []Floor {
+	if s == "off" || s == "" {
 		return nil
 	}
-	var all []floor
+	var all []Floor
 	for _, part := range strings.Split(s, "+") {
 		f, _ := parseFloor(part)
 		all = append(all, f)
@@ -49,27 +53,16 @@ func parseFloors(s string) []floor {
 	return all
 }
 
-// FloorFromPast stands for floors from earlier data in a search, which replaces it by the value of
-// FloorSetting.
-const FloorFromPast = "past"
-
-// Floor is the least replicas of one service between two instants of a day.
-type Floor struct {
-	From, To time.Duration // since midnight, whole minutes
-	Service  string        // "" = all
-	Replicas int
-}
-
 // FloorSetting is the value of the setting "floor"; "off" without any.
 func FloorSetting(floors []Floor) string {
 	var parts []string
 	clock := func(t time.Duration) string { return fmt.Sprintf("%02d:%02d", int(t.Hours()), int(t.Minutes())%60) }
 	for _, f := range floors {
-		of := f.Service
-		if of != "" {
-			of += ":"
+		service := f.Service
+		if service != "" {
+			service += ":"
 		}
-		parts = append(parts, fmt.Sprintf("%s-%s:%s%d", clock(f.From), clock(f.To), of, f.Replicas))
+		parts = append(parts, fmt.Sprintf("%s%s-%s:%s%d", daysText(f.Days), clock(f.From), clock(f.To), service, f.Replicas))
 	}
 	if parts == nil {
 		return "off"
@@ -77,55 +70,70 @@ func FloorSetting(floors []Floor) string {
 	return strings.Join(parts, "+")
 }
 
-// floorsIn a policy, also within by-service.
-var floorsIn = regexp.MustCompile(`\bfloor=[0-9][^,;)]*`)
-
-// BeginAt is a policy for a run whose simulated clock begins at midnight, and which stands for one
-// that begins at a time of day: floors come so much earlier.
-func BeginAt(spec string, clock time.Duration) string {
-	if clock == 0 {
-		return spec
-	}
-	return floorsIn.ReplaceAllStringFunc(spec, func(setting string) string {
-		const day = 24 * time.Hour
-		var shifted []Floor
-		whole := ""
-		for _, part := range strings.Split(strings.TrimPrefix(setting, "floor="), "+") {
-			f, err := parseFloor(part)
-			if err != nil {
-				return setting // New says what is wrong with it
-			}
-			if f.to-f.from >= day {
-				whole += "+" + part // all day
-				continue
-			}
-			at := func(t time.Duration) time.Duration { return ((t-clock)%day + day).Round(time.Minute) % day }
-			if from, to := at(f.from), at(f.to); from != to {
-				shifted = append(shifted, Floor{from, to, f.service, f.replicas})
-			}
+func parseFloor(s string) (Floor, error) {
+	fault := fmt.Errorf("%q must be times of a day and replicas, like 08:00-20:00:5, 08:00-20:00:web:5 or Mon-Fri/08:00-20:00:web:5", s)
+	var f Floor
+	text := s
+	if days, times, found := strings.Cut(s, "/"); found {
+		if f.Days = parseDays(days); f.Days == nil {
+			return Floor{}, fault
 		}
-		all := strings.TrimPrefix(FloorSetting(shifted), "off") + whole
-		return "floor=" + strings.TrimPrefix(all, "+")
-	})
+		text = times
+	}
+	first, rest, found := strings.Cut(text, "-")
+	if !found || len(rest) < 7 || rest[5] != ':' {
+		return Floor{}, fault
+	}
+	var err, err2, err3 error
+	f.From, err = timeOfDay(first)
+	f.To, err2 = timeOfDay(rest[:5])
+	count := rest[6:]
+	if at := strings.LastIndex(count, ":"); at >= 0 {
+		f.Service, count = count[:at], count[at+1:]
+	}
+	f.Replicas, err3 = strconv.Atoi(count)
+	if err != nil || err2 != nil || err3 != nil || f.Replicas < 1 || f.From == f.To {
+		return Floor{}, fault
+	}
+	return f, nil
 }
 
-func parseFloor(s string) (floor, error) {
-	fault := fmt.Errorf("%q must be times of a day and replicas, like 08:00-20:00:5 or 08:00-20:00:web:5", s)
-	first, rest, found := strings.Cut(s, "-")
-	if !found || len(rest) < 7 || rest[5] != ':' {
-		return floor{}, fault
+// parseDays reads "Mon-Fri", which may go over the end of a week, or "Sat"; nil = neither.
+func parseDays(s string) []time.Weekday {
+	first, last, isRange := strings.Cut(s, "-")
+	if !isRange {
+		last = first
 	}
-	from, err := timeOfDay(first)
-	to, err2 := timeOfDay(rest[:5])
-	service, count := "", rest[6:]
-	if at := strings.LastIndex(count, ":"); at >= 0 {
-		service, count = count[:at], count[at+1:]
+	from, to := weekdayNamed(first), weekdayNamed(last)
+	if from < 0 || to < 0 {
+		return nil
 	}
-	replicas, err3 := strconv.Atoi(count)
-	if err != nil || err2 != nil || err3 != nil || replicas < 1 || from == to {
-		return floor{}, fault
+	days := []time.Weekday{from}
+	for day := from; day != to; {
+		day = (day + 1) % 7
+		days = append(days, day)
 	}
-	return floor{from, to, service, replicas}, nil
+	return days
+}
+
+func weekdayNamed(short string) time.Weekday {
+	for day := range time.Weekday(7) {
+		if day.String()[:3] == short {
+			return day
+		}
+	}
+	return -1
+}
+
+// daysText is the inverse of parseDays, with the separator: days in a row.
+func daysText(days []time.Weekday) string {
+	switch len(days) {
+	case 0:
+		return ""
+	case 1:
+		return days[0].String()[:3] + "/"
+	}
+	return days[0].String()[:3] + "-" + days[len(days)-1].String()[:3] + "/"
 }
 
 // timeOfDay reads 00:00 to 24:00.
@@ -135,6 +143,14 @@ func timeOfDay(s string) (time.Duration, error) {
 	}
 	t, err := time.Parse("15:04", s)
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
+}
+
+// limitSpec checks "keep", "lifted" and "web:1+cart:0.5".
+func limitSpec(s string) error {
+	if _, named := CoresOf(s); !named && s != "keep" && s != "lifted" {
+		return errors.New("must be keep, lifted, or cores by service like web:1+cart:0.5")
+	}
+	return nil
 }
 
 // requestSpec checks "keep", "p95" and "web:0.3+cart:0.12".
@@ -167,15 +183,15 @@ func parseRequest(s string) (share float64, requests map[string]float64) {
 	return 0, requests
 }
 
-// RequestsOf are the cores by service that the setting request names; false if it names none.
-func RequestsOf(setting string) (cores map[string]float64, named bool) {
+// CoresOf are the cores by service that the setting request or limits names; false if it names none.
+func CoresOf(setting string) (cores map[string]float64, named bool) {
 	_, cores = parseRequest(setting)
 	return cores, cores != nil
 }
 
-// RequestSetting is the value of the setting "request" for given cores by service, those of 0
+// CoresSetting is the value of the settings "request" and "limits" for given cores by service, those of 0
 // left out; "keep" without any.
-func RequestSetting(app *loadline.App, cores []float64) string {
+func CoresSetting(app *loadline.App, cores []float64) string {
 	var parts []string
 	for i, c := range cores {
 		if c > 0 {
@@ -186,4 +202,19 @@ func RequestSetting(app *loadline.App, cores []float64) string {
 		return "keep"
 	}
 	return strings.Join(parts, "+")
+}
+
+// SizeUnder is the size of a service's pods with the settings request and limits around a rule, as
+// far as these name figures.
+func SizeUnder(request, limits string, s *loadline.Service) loadline.Size {
+	size := s.Size
+	if cores, named := CoresOf(limits); named && cores[s.Name] > 0 {
+		size.CPULimit = cores[s.Name]
+	} else if limits == "lifted" {
+		size.CPULimit = max(s.Bounds.MaxCPU, 0)
+	}
+	if cores, named := CoresOf(request); named && cores[s.Name] > 0 {
+		size.CPURequest = cores[s.Name]
+	}
+	return size
 }

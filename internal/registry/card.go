@@ -14,7 +14,6 @@ import (
 // writeCard writes the model card of a version, as Markdown.
 func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	var b strings.Builder
-	about := model.About()
 	fmt.Fprintf(&b, "# %s, version %d: %s\n\n", p.App, p.Version, p.Candidate)
 	fmt.Fprintf(&b, "%s\n\n", p.Verdict)
 	if p.Forced {
@@ -22,13 +21,18 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	}
 	fmt.Fprintf(&b, "| | |\n|---|---|\n")
 	row := func(name, value string) { fmt.Fprintf(&b, "| %s | %s |\n", name, value) }
-	row("formulation", about.Formulation)
-	row("decides every", about.Every)
-	for _, r := range about.More {
-		row(r[0], r[1])
+	if model == nil {
+		row("policy", p.Policy+", which needs no training")
+	} else {
+		about := model.About()
+		row("formulation", about.Formulation)
+		row("decides every", about.Every)
+		for _, r := range about.More {
+			row(r[0], r[1])
+		}
+		row("trained on", trainedOn(p.Training))
+		row("training", fmt.Sprintf("%d steps, seed %d, by %s", p.Training.Samples, p.Training.Seed, p.Training.By))
 	}
-	row("trained on", trainedOn(p.Training))
-	row("training", fmt.Sprintf("%d steps, seed %d, by %s", p.Training.Samples, p.Training.Seed, p.Training.By))
 	row("promoted", fmt.Sprintf("%s by %s", p.At.UTC().Format("2006-01-02 15:04"), p.By))
 	if p.Prefer != "" {
 		row("preference", p.Prefer)
@@ -36,7 +40,9 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 	if p.Former > 0 {
 		row("follows", fmt.Sprintf("version %d", p.Former))
 	}
-	row("model", fmt.Sprintf("%s, SHA-256 %s", modelFile, p.SHA256))
+	if model != nil {
+		row("model", fmt.Sprintf("%s, SHA-256 %s", modelFile, p.SHA256))
+	}
 	b.WriteString("\n## Results\n\n| measure | value | against | on |\n|---|---|---|---|\n")
 	for _, r := range p.Results {
 		against := "-"
@@ -45,6 +51,15 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 		}
 		fmt.Fprintf(&b, "| %s | %.4g | %s | %s |\n", r.Name, r.Value, against, r.On)
 	}
+	if model != nil {
+		writeFeatures(&b, model.About())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeFeatures lists what a model sees, and the services that it decides for.
+func writeFeatures(b *strings.Builder, about policy.About) {
 	b.WriteString("\n## Features\n\n| feature | meaning |\n|---|---|\n")
 	known := formulation.Features()
 	for _, name := range about.Features {
@@ -52,14 +67,12 @@ func (p *Promotion) writeCard(w io.Writer, model policy.Model) error {
 		if i := slices.IndexFunc(known, func(f formulation.Feature) bool { return f.Name == name }); i >= 0 && text == "" {
 			text = known[i].About
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", name, text)
+		fmt.Fprintf(b, "| %s | %s |\n", name, text)
 	}
-	fmt.Fprintf(&b, "\nWhere one of them is not measured, %s.\n\n## Services\n\n", about.Absent)
+	fmt.Fprintf(b, "\nWhere one of them is not measured, %s.\n\n## Services\n\n", about.Absent)
 	for _, service := range about.Services {
-		fmt.Fprintf(&b, "- %s\n", service)
+		fmt.Fprintf(b, "- %s\n", service)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // trainedOn names the history with its beginning and end, or what was simulated.

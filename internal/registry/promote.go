@@ -22,9 +22,9 @@ import (
 // Offer is a policy to be promoted.
 type Offer struct {
 	App    *loadline.App
-	Model  string // path of its file
+	Model  string // path of its file; "" = Promotion.Policy needs none
 	SHA256 string // of the file that was evaluated
-	// Of the promotion: Candidate, Prefer, Verdict, Forced, Results, At and By. The rest is
+	// Of the promotion: Candidate, Policy, Prefer, Verdict, Forced, Results, At and By. The rest is
 	// filled in; without results those of the model are used.
 	Promotion Promotion
 }
@@ -36,7 +36,13 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	if err := checkName(name); err != nil {
 		return Promotion{}, err
 	}
-	model, err := accept(o)
+	var model policy.Model
+	var err error
+	if o.Promotion.Policy != "" {
+		_, err = policy.New(o.Promotion.Policy, o.App)
+	} else {
+		model, err = accept(o)
+	}
 	if err != nil {
 		return Promotion{}, err
 	}
@@ -49,13 +55,15 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 	if n := len(now.Versions); n > 0 {
 		p.Version = now.Versions[n-1].Version + 1
 	}
-	file, err := model.File(p.Results)
-	if err != nil {
-		return Promotion{}, err
+	if model != nil {
+		file, err := model.File(p.Results)
+		if err != nil {
+			return Promotion{}, err
+		}
+		p.Formulation, p.Training, p.Results = model.Method(), file.Card.Training, file.Card.Results
 	}
-	p.Formulation, p.Training, p.Results = model.Method(), file.Card.Training, file.Card.Results
-	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && sameModel(model,
-		p.Results, now.Versions[i].SHA256) {
+	if i := slices.IndexFunc(now.Versions, func(v Promotion) bool { return v.Version == now.Current }); i >= 0 && same(model, &p,
+		&now.Versions[i]) {
 		// A damaged file is not current: promoting again repairs it.
 		if _, _, err := r.intact(name, now.Current); err == nil {
 			return now.Versions[i], fmt.Errorf("%w, %d of %s: nothing was changed", ErrInCharge, now.Current, name)
@@ -72,6 +80,14 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 
 // ErrInCharge is returned when the promoted policy is already the current version.
 var ErrInCharge = errors.New("this policy is already the current version")
+
+// same reports whether a version has this model, or this policy that needs none, as it was judged.
+func same(model policy.Model, p, version *Promotion) bool {
+	if model != nil {
+		return sameModel(model, p.Results, version.SHA256)
+	}
+	return p.Policy == version.Policy && p.Fallback == version.Fallback && slices.Equal(p.Axes, version.Axes)
+}
 
 // sameModel reports whether a model encodes to the file of this digest.
 func sameModel(m policy.Model, results []modelfile.Result, digest string) bool {
@@ -122,15 +138,17 @@ func (r *Registry) place(p *Promotion, model policy.Model) error {
 			os.RemoveAll(temp)
 		}
 	}()
-	path := filepath.Join(temp, modelFile)
-	file, err := model.File(p.Results)
-	if err != nil {
-		return err
+	if model != nil {
+		path := filepath.Join(temp, modelFile)
+		file, err := model.File(p.Results)
+		if err != nil {
+			return err
+		}
+		if err := r.do("write the model", func() error { return file.Write(path) }); err != nil {
+			return err
+		}
+		p.SHA256 = digestOf(path)
 	}
-	if err := r.do("write the model", func() error { return file.Write(path) }); err != nil {
-		return err
-	}
-	p.SHA256 = digestOf(path)
 	if err := r.do("write the promotion", func() error { return writeJSON(filepath.Join(temp, promotionFile), p) }); err != nil {
 		return err
 	}

@@ -48,7 +48,10 @@ type Promotion struct {
 	Version int    `json:"version"`
 	Former  int    `json:"former"` // version that was current before; 0 = none
 
-	Candidate   string             `json:"candidate"`
+	Candidate string `json:"candidate"`
+	// Policy that needs no model, in the notation of policies: the version has no model file. "" =
+	// it has one.
+	Policy      string             `json:"policy,omitempty"`
 	Formulation string             `json:"formulation"`
 	SHA256      string             `json:"sha256"` // of the model file
 	Training    modelfile.Training `json:"training"`
@@ -138,7 +141,7 @@ func (r *Registry) App(name string) (App, error) {
 }
 
 // Current is the current version of an application and the path of its model, after checking
-// its digest.
+// its digest; "" if it is a policy that needs none.
 func (r *Registry) Current(name string) (Promotion, string, error) {
 	now, err := r.current(name)
 	if err != nil {
@@ -161,6 +164,9 @@ func (r *Registry) intact(name string, version int) (Promotion, string, error) {
 	p, err := r.promotion(name, version)
 	if err != nil {
 		return p, "", err
+	}
+	if p.Policy != "" {
+		return p, "", nil
 	}
 	path := r.modelPath(name, version)
 	if digestOf(path) != p.SHA256 {

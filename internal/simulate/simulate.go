@@ -46,6 +46,9 @@ type Spec struct {
 	// Interval of the loop as in a LoadLine: a policy with a longer period is asked at its own. Only
 	// with a guard; 0 = the shortest period of the policy and the rule.
 	Interval time.Duration
+	// Begin is the instant that the beginning of the run stands for, for policies that go by the
+	// clock; zero = sim.Epoch.
+	Begin time.Time
 	// Partial is each service's part of the users' SLO; nil = by the policy's own split.
 	Partial  []loadline.SLO
 	Engine   string // one of Engines
@@ -121,6 +124,18 @@ type oracle interface {
 // HistoryLearner is a policy that can start with what a history of the application shows.
 type HistoryLearner interface {
 	LearnHistory(app *loadline.App, h *history.History) error
+}
+
+// clocked is a policy that goes by the clock.
+type clocked interface {
+	SetBegin(simulated, real time.Time)
+}
+
+// setClock of a policy.
+func (s Spec) setClock(p loadline.Policy) {
+	if p, ok := p.(clocked); ok && !s.Begin.IsZero() {
+		p.SetBegin(sim.Epoch, s.Begin)
+	}
 }
 
 // partial is a policy that was trained with a split of the SLO, and uses no other.
@@ -263,6 +278,7 @@ func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("guard: the rule: %w", err)
 	}
+	s.setClock(rule)
 	settings := guard.Defaults()
 	if s.GuardSettings != nil {
 		settings = *s.GuardSettings
@@ -316,6 +332,7 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	s.setClock(policy)
 	deployed := policy.Needs()
 	guarded, err := s.guarded(policy)
 	if err != nil {

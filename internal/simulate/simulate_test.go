@@ -259,3 +259,37 @@ func TestTheFluidEngineNamesClientsThatItDoesNotSimulate(t *testing.T) {
 		t.Errorf("event engine: %v", spec.Validate())
 	}
 }
+
+// TestFloorsFollowTheClock: a run that begins at another time of day has the floors of that time,
+// also those of the rule behind a guard.
+func TestFloorsFollowTheClock(t *testing.T) {
+	for _, guarded := range []bool{false, true} {
+		replicas := map[int]float64{}
+		for _, hour := range []int{8, 12} {
+			spec := smallSpec()
+			spec.Policy, spec.Begin = "hpa:floor=Wed/08:00-09:00:6", time.Date(2026, 3, 4, hour, 0, 0, 0, time.UTC)
+			if guarded {
+				spec.Guard, spec.Policy, spec.Decider = spec.Policy, "blind", blind{}
+			}
+			out, err := Run(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			replicas[hour] = float64(out.Result.MeanReplicas)
+		}
+		if replicas[8] < 5 || replicas[12] > 4.5 {
+			t.Errorf("guarded %v: %v replicas on the mean", guarded, replicas)
+		}
+	}
+}
+
+// blind has never any data: the guard falls back to its rule.
+type blind struct{}
+
+func (blind) Name() string { return "blind" }
+func (blind) Needs() loadline.Needs {
+	return loadline.Needs{Period: 15 * time.Second, Scrape: 15 * time.Second, Window: 15 * time.Second}
+}
+func (blind) Decide(time.Time, loadline.Situation) (loadline.Proposal, error) {
+	return loadline.Proposal{}, errors.New("broken")
+}
