@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/history"
@@ -153,15 +155,20 @@ func (t *triggers) take(i int, of *trigger) error {
 	case "prometheus":
 		return t.prometheus(of, number)
 	case "cpu", "memory":
-		value, err := number("value", 0.001)
-		if err != nil {
-			return err
+		q, err := resource.ParseQuantity(of.Metadata["value"])
+		value := q.AsApproximateFloat64()
+		if err != nil || !(value > 0) {
+			return t.object.faultf("spec.triggers[%d].metadata.value is %q, must be a percentage or an amount above 0, such as 60 or 300m", i,
+				of.Metadata["value"])
 		}
 		kind := history.Utilization
-		if of.MetricType == string(autoscalingv2.AverageValueMetricType) {
+		if cmp.Or(of.MetricType, of.Metadata["type"]) == string(autoscalingv2.AverageValueMetricType) { // the second is the former field
 			kind = history.AverageValue
 		}
-		t.resourceMetric(t.object, history.AutoscalerTarget{Metric: of.Type, Type: kind, Value: value}, true, t.service, &t.kept)
+		if target := (history.AutoscalerTarget{Metric: of.Type, Type: kind, Value: value}); !t.resourceMetric(t.object, target, true,
+			t.service, &t.kept) {
+			t.leaveOut(t.object, "trigger %s at %g for each pod, of which the model has no request", of.Type, value)
+		}
 	case "cron":
 		replicas, err := number("desiredReplicas", 1)
 		if err != nil {

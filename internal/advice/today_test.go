@@ -140,6 +140,8 @@ func TestFaultsOfFilesNameWhere(t *testing.T) {
 			"field spec.triggers.metadata is a number, must be a string"},
 		{"a threshold that is none", keda(`{type: prometheus, metadata: {threshold: many, query: "rate(x[2m])"}}`),
 			`spec.triggers[0].metadata.threshold is "many", must be a number of at least 0.001`},
+		{"a target that is none", keda(`{type: cpu, metadata: {value: "60%"}}`),
+			`spec.triggers[0].metadata.value is "60%", must be a percentage or an amount above 0, such as 60 or 300m`},
 		{"only a queue", keda(`{type: kafka, metadata: {topic: orders}}`), "no policy here scales by its triggers alone (kafka)"},
 		{"none of the services", strings.ReplaceAll(hpa(""), "web", "blog"), "none of 1 objects scales a service of shop (web, cart)"},
 		{"both on CPU", hpa("") + "---\napiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: v}\nspec: " +

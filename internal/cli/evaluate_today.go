@@ -48,9 +48,10 @@ func (f *todayFlags) check() error {
 	return nil
 }
 
-// isFile reports whether objects are in a file: policies have no such names.
+// isFile reports whether objects are in a file: policies have no such names. /dev/stdin is one.
 func (f *todayFlags) isFile() bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.today)) && !strings.ContainsAny(f.today, "=")
+	named := slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(f.today))
+	return filepath.IsAbs(f.today) || named && !strings.Contains(f.today, "=")
 }
 
 // apply sets what runs today. Bounds of the objects are those of all deployments.

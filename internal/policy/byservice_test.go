@@ -86,6 +86,7 @@ func TestFloorsFollowTheClock(t *testing.T) {
 		want  string
 	}{
 		{"hpa:target=60", 8 * time.Hour, "hpa:target=60"},
+		{"hpa:floor=20:00-24:00:5", 0, "hpa:floor=20:00-24:00:5"},
 		{"hpa:floor=off", 8 * time.Hour, "hpa:floor=off"},
 		{"hpa:floor=08:00-20:00:5,target=60", 8 * time.Hour, "hpa:floor=00:00-12:00:5,target=60"},
 		{"hpa:floor=08:00-20:00:web:5+22:00-02:00:3", 9*time.Hour + 30*time.Minute, "hpa:floor=22:30-10:30:web:5+12:30-16:30:3"},

@@ -83,6 +83,9 @@ var floorsIn = regexp.MustCompile(`\bfloor=[0-9][^,;)]*`)
 // BeginAt is a policy for a run whose simulated clock begins at midnight, and which stands for one
 // that begins at a time of day: floors come so much earlier.
 func BeginAt(spec string, clock time.Duration) string {
+	if clock == 0 {
+		return spec
+	}
 	return floorsIn.ReplaceAllStringFunc(spec, func(setting string) string {
 		const day = 24 * time.Hour
 		var shifted []Floor
