@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -23,9 +24,10 @@ type cell struct {
 	perturb      simulate.Perturb
 	loads        []*workload.Workload // by seed
 	validation   []*workload.Workload // without the perturbation; empty = nothing is calibrated
-	begins       []time.Time          // of the validation data; none = not known
-	training     *workload.Workload   // likewise; nil = nothing is trained
-	past         *workload.Workload   // of the days before; nil = no policy starts with them
+	announced    []loadline.Event
+	begins       []time.Time        // of the validation data; none = not known
+	training     *workload.Workload // likewise; nil = nothing is trained
+	past         *workload.Workload // of the days before; nil = no policy starts with them
 	memory       memory
 }
 
@@ -103,6 +105,9 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 	if c.perturb, err = p.onRun(a.Model, c.cluster, c.duration()); err != nil {
 		return nil, err
 	}
+	if p.announced != nil {
+		c.announced = p.announced(c.duration())
+	}
 	return c, m.checkCell(c)
 }
 
@@ -176,6 +181,7 @@ func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
 		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: c.cluster, Begin: c.begin,
+		Announced: c.announced,
 	}
 }
 

@@ -41,6 +41,9 @@ func (o *opened) past(w Workload) (*workload.Workload, error) {
 		return joined(w.Given.Validation)
 	}
 	if generated(w.Spec) {
+		if w.PastSpec != "" {
+			w.Spec = w.PastSpec
+		}
 		return o.draws(w, pastSeed, pastLength)
 	}
 	all, err := o.file(w)

@@ -24,6 +24,8 @@ type Perturbation struct {
 	run  simulate.Perturb // faults throughout the run
 	mid  func(app *loadline.App, at time.Duration) ([]sim.Disturbance, error)
 	load func(app *loadline.App, w *workload.Workload) (*workload.Workload, error)
+	// announced events of a run.
+	announced func(duration time.Duration) []loadline.Event
 	// neighbours of the run, of those of the scene.
 	neighbours func(n pool.Neighbours, duration time.Duration) pool.Neighbours
 }
@@ -43,6 +45,8 @@ func Perturbations() []Perturbation {
 		{Name: "flash-5x", About: "five times the load within a minute, for a sixth of the run", load: flashCrowd},
 		{Name: "mix-shift", About: "in mid-run the kinds of requests swap their shares, the first with the last", load: shiftMix},
 		{Name: "mix-dear", About: "in mid-run the kind of request that needs most CPU becomes half of all", load: dearMix},
+		{Name: "sale", About: "in mid-run three times the load within five minutes, for a quarter of the run, as it was announced",
+			load: onSale, announced: announceSale},
 		{Name: "growth", About: "the load is 22 % above what settings were calibrated with: 5 % a week, four weeks later", load: grow},
 		{Name: "neighbours-wake", About: "in mid-run the neighbours use 85 % of the nodes", neighbours: wake},
 		{Name: "wrong-twin", About: "the application model that policies have needs half of the CPU time", run: simulate.Perturb{Twin: 0.5}},
@@ -161,6 +165,22 @@ func slowMinute(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) 
 	}, err
 }
 
+// saleFactor is on the load while a sale lasts.
+const saleFactor = 3
+
+// onSale begins in mid-run.
+func onSale(_ *loadline.App, w *workload.Workload) (*workload.Workload, error) {
+	return crowd(w, w.Duration()/2, saleFactor, 5*time.Minute, w.Duration()/4, 5*time.Minute)
+}
+
+// announceSale gives the time from its begin to the end of its height.
+func announceSale(duration time.Duration) []loadline.Event {
+	begin := duration / 2
+	return []loadline.Event{{
+		Name: "sale", Start: sim.Time(begin), End: sim.Time(begin + 5*time.Minute + duration/4), Factor: saleFactor,
+	}}
+}
+
 // grow by 5 % a week for four weeks.
 func grow(_ *loadline.App, w *workload.Workload) (*workload.Workload, error) {
 	factor := math.Pow(1.05, 4)
@@ -183,7 +203,12 @@ func loseNode(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
 // flashCrowd begins after two fifths of the run, so that policies have settled and have time to
 // recover.
 func flashCrowd(_ *loadline.App, w *workload.Workload) (*workload.Workload, error) {
-	const factor, finest = 5, 5 * time.Second
+	return crowd(w, w.Duration()*2/5, 5, time.Minute, w.Duration()/6, w.Duration()/12)
+}
+
+// crowd multiplies the load from an instant on: it rises to the factor, holds it and falls.
+func crowd(w *workload.Workload, begin time.Duration, factor float64, rise, hold, fall time.Duration) (*workload.Workload, error) {
+	const finest = 5 * time.Second
 	if w.Step > finest {
 		fine, err := w.Resample(finest)
 		if err != nil {
@@ -191,13 +216,12 @@ func flashCrowd(_ *loadline.App, w *workload.Workload) (*workload.Workload, erro
 		}
 		w = fine
 	}
-	if w.Duration() < 6*time.Minute {
-		return nil, fmt.Errorf("a workload of %v is too short for a crowd that rises within a minute", w.Duration())
+	if w.Duration() < 6*rise {
+		return nil, fmt.Errorf("a workload of %v is too short for a crowd that rises within %v", w.Duration(), rise)
 	}
-	begin := w.Duration() * 2 / 5
-	high := begin + time.Minute
-	sink := high + w.Duration()/6
-	gone := sink + w.Duration()/12
+	high := begin + rise
+	sink := high + hold
+	gone := sink + fall
 	out := *w
 	out.Rates = make([]float64, len(w.Rates))
 	for i, r := range w.Rates {
@@ -206,11 +230,11 @@ func flashCrowd(_ *loadline.App, w *workload.Workload) (*workload.Workload, erro
 		switch {
 		case t < begin || t >= gone:
 		case t < high:
-			up = float64(t-begin) / float64(high-begin)
+			up = float64(t-begin) / float64(rise)
 		case t < sink:
 			up = 1
 		default:
-			up = float64(gone-t) / float64(gone-sink)
+			up = float64(gone-t) / float64(fall)
 		}
 		out.Rates[i] = r * (1 + up*(factor-1))
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -89,7 +90,7 @@ func TestRegimes(t *testing.T) {
 			}
 		}
 	}
-	if perturbed != 7 {
+	if perturbed != 8 {
 		t.Errorf("%d scenes are perturbed", perturbed)
 	}
 }
@@ -136,5 +137,33 @@ func TestSeasonsAreTunedOnEarlierDays(t *testing.T) {
 		if len(run.Disturbances) != want {
 			t.Errorf("%s: %d releases, want %d", scenes[i].Name, len(run.Disturbances), want)
 		}
+	}
+}
+
+// The announced event is the time from the begin of the sale to the end of its height.
+func TestASaleIsAnnouncedAsItComes(t *testing.T) {
+	w, err := workload.Parse("constant:rps=10", time.Hour, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sale, err := onSale(nil, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := announceSale(time.Hour)
+	if len(events) != 1 {
+		t.Fatalf("%d events", len(events))
+	}
+	rate := func(at time.Time) float64 { return sale.Rates[int(sim.Since(at)/sale.Step)] }
+	e := events[0]
+	for at, want := range map[time.Time]float64{
+		e.Start.Add(-time.Minute): 10, e.Start.Add(5 * time.Minute): 30, e.End.Add(-time.Minute): 30, e.End.Add(6 * time.Minute): 10,
+	} {
+		if got := rate(at); math.Abs(got-want) > 0.1 {
+			t.Errorf("%v requests/s at %v, want %v", got, at, want)
+		}
+	}
+	if e.Factor != saleFactor {
+		t.Errorf("announced as %v times the load", e.Factor)
 	}
 }

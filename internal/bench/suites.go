@@ -85,20 +85,27 @@ func Suites() []Suite {
 			matrix: Matrix{Policies: barPolicies(), Seeds: 5, WarmUp: settled, Baseline: "hpa at 80 %"},
 		},
 		{
+			Name: "planner",
+			About: "the scenes of bar: the planner with and without a history and without its parts, HPA at 80 %, the best rule for each " +
+				"scene, and the one setting of rules that is safe in all; 5 seeds",
+			scenes: barScenes(),
+			matrix: Matrix{Policies: planners(), Seeds: 5, WarmUp: settled},
+		},
+		{
 			Name: "regimes",
 			About: "where rules fail: few workers, JVM starts, a model server, a database with a limit of connections, a retry storm, " +
-				"a mix that becomes dear, a release that doubles CPU, growth, neighbours that wake up, a wrong twin, late metrics; HPA, " +
-				"calibrated rules and the planner, an hour each, 5 seeds",
+				"a mix that becomes dear, a release that doubles CPU, an announced sale, growth, neighbours that wake up, a wrong twin, " +
+				"late metrics; HPA, calibrated rules and the planner, an hour each, 5 seeds",
 			given:  regimeScenes,
 			matrix: Matrix{Policies: inRegimes(), Seeds: 5, WarmUp: settled},
 		},
 		{
 			Name: "seasons",
 			About: "two weeks of boutique with releases, growth and campaigns, on an elastic pool of 4-core nodes at a peak of about 40 " +
-				"requests/s: HPA, HPA calibrated on three days before, in the second week also after another calibration, and the " +
-				"planner; 2 seeds, about an hour",
+				"requests/s: HPA, rules calibrated on three days before, in the second week also after another calibration, and the " +
+				"planner; 2 seeds",
 			given: seasons,
-			matrix: Matrix{Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("hpa@calibrated"), ParsePolicy("planner")}, Seeds: 2,
+			matrix: Matrix{Policies: []Policy{ParsePolicy("hpa"), ParsePolicy("rules@calibrated"), ParsePolicy("planner@warm")}, Seeds: 2,
 				WarmUp: settled},
 		},
 		{

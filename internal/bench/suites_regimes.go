@@ -30,6 +30,7 @@ func regimes() []regime {
 		{"retry-storm", listed{"boutique", 10, diurnal, "eks-4", ""}, "retry-storm"},
 		{"mix-dear", listed{"boutique", 10, diurnal, "eks-4", ""}, "mix-dear"},
 		{"release-2x", listed{"boutique", 10, diurnal, "eks-4", ""}, "version-2x"},
+		{"announced-sale", listed{"boutique", 10, diurnal, "eks-4", ""}, "sale"},
 		{"growth", listed{"boutique", 10, bursty, "eks-4", ""}, "growth"},
 		{"neighbours-wake", listed{"boutique", 10, diurnal, "eks-4", "use=0.3,request=0.5"}, "neighbours-wake"},
 		{"wrong-twin", listed{"boutique", 10, bursty, "eks-4", ""}, "wrong-twin"},
@@ -51,10 +52,10 @@ func regimeScenes() ([]Scene, error) {
 }
 
 // inRegimes are rules as people run them and calibrated on an hour without the perturbation, and
-// the planner.
+// the planner, without a history and with seven days of it.
 func inRegimes() []Policy {
 	var all []Policy
-	for _, spec := range []string{"hpa", "hpa@calibrated", "keda@calibrated", "kpa@calibrated", "sre@calibrated", "planner"} {
+	for _, spec := range []string{"hpa", "rules@calibrated", "kpa@calibrated", "planner", "planner@warm"} {
 		all = append(all, ParsePolicy(spec))
 	}
 	return all

@@ -237,3 +237,16 @@ func barPolicies() []Policy {
 	}
 	return append(all, ParsePolicy("oracle"))
 }
+
+// planners are the planner, and what it is compared with. Rules are tuned on earlier data.
+func planners() []Policy {
+	var all []Policy
+	for _, spec := range []string{
+		"hpa at 80 %: hpa:target=80,limits=lifted", "rules@calibrated", "rules@calibrated-once", "planner@warm", "planner",
+		"without forecast: planner:forecast=off@warm", "with reserve: planner:reserve=on@warm", "without sizes: planner:vertical=off@warm",
+		"without front door: planner:front-door=off@warm", "without feedback: planner:feedback=off@warm",
+	} {
+		all = append(all, ParsePolicy(spec))
+	}
+	return all
+}
