@@ -37,23 +37,33 @@ var usual = []string{
 	"scaling-ops",
 }
 
-// untrained are the methods that are candidates as they are: they learn as they run.
-var untrained = []string{"planner"}
+// untrained are candidates as they are: they learn as they run. Beside its defaults the planner has
+// settings for pods that may run above their CPU requests, and that change less often; which of them
+// suits an application is chosen on the selection part.
+var untrained = []Candidate{
+	{Name: "planner", Method: "planner", Policy: "planner"},
+	{Name: "planner-105", Method: "planner", Policy: "planner:utilisation=105,down-window=600s",
+		About: "pods at 105 % of their CPU requests, slower down"},
+	{Name: "planner-120", Method: "planner", Policy: "planner:utilisation=120,down-window=600s",
+		About: "pods at 120 % of their CPU requests, slower down"},
+}
+
+// untrainedOf a method; none = it is trained.
+func untrainedOf(method string) []Candidate {
+	return slices.DeleteFunc(slices.Clone(untrained), func(c Candidate) bool { return c.Method != method })
+}
 
 // LineUp is n candidates of the given methods in turn, or of the usual ones: those of one
 // method differ by seed and variant. With the usual ones come those that need no training.
 func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
 	var all []Candidate
 	if len(methods) == 0 {
-		methods = usual
-		for _, name := range untrained {
-			all = append(all, Candidate{Name: name, Method: name, Policy: name})
-		}
+		methods, all = usual, slices.Clone(untrained)
 	}
 	of := map[string]policy.Method{}
 	var faults []error
 	for _, name := range methods {
-		if slices.Contains(untrained, name) {
+		if len(untrainedOf(name)) > 0 {
 			continue
 		}
 		m, err := policy.Trainable(name)
@@ -67,9 +77,9 @@ func LineUp(methods []string, n int, seed uint64) ([]Candidate, error) {
 	for i := range n {
 		name := methods[i%len(methods)]
 		made[name]++
-		if slices.Contains(untrained, name) {
-			if made[name] == 1 { // another would be the same
-				all = append(all, Candidate{Name: name, Method: name, Policy: name})
+		if as := untrainedOf(name); len(as) > 0 {
+			if n := made[name]; n <= len(as) { // another would be the same
+				all = append(all, as[n-1])
 			}
 			continue
 		}

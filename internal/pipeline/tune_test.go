@@ -121,10 +121,18 @@ func TestThePlannerIsACandidateWithoutTraining(t *testing.T) {
 		t.Skip("runs an evaluation")
 	}
 	candidates, err := LineUp(nil, 2, 1)
-	if err != nil || len(candidates) != 3 || candidates[0].Policy != "planner" || candidates[1].Policy != "" {
+	if n := len(untrained); err != nil || len(candidates) != n+2 || candidates[0].Policy != "planner" || candidates[n].Policy != "" {
 		t.Fatalf("%+v, %v", candidates, err)
 	}
-	if candidates, err = LineUp([]string{"planner"}, 2, 1); err != nil || len(candidates) != 1 {
+	if candidates, err = LineUp([]string{"planner"}, 9, 1); err != nil || len(candidates) != len(untrained) {
+		t.Fatalf("%+v, %v", candidates, err)
+	}
+	for _, c := range candidates {
+		if _, err := policy.New(c.Policy, single()); err != nil || c.Method != "planner" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if candidates, err = LineUp([]string{"planner"}, 1, 1); err != nil || len(candidates) != 1 {
 		t.Fatalf("%+v, %v", candidates, err)
 	}
 	subject := smallSubject(t)
