@@ -82,9 +82,6 @@ func TestTwoApplicationsShareAReserve(t *testing.T) {
 	s.other.loadLine(t, v1alpha1.Act, "")
 	s.other.waitCondition(t, "Ready=True/Deciding", "Active=True/Acting")
 
-	// What the policies want is written here, so that the reserve can be computed.
-	s.fixture.want(t, loadline.Room{Cores: 3, Memory: 1 << 30})
-	s.other.want(t, loadline.Room{Cores: 4, Memory: 1 << 30})
 	s.waitReserve(t, "a reserve of five cores in placeholder pods", func(r *v1alpha1.ReserveStatus) bool {
 		held := resource.RoomOf(r.Held)
 		return r.By == v1alpha1.ReservePlaceholder && r.Wanted.CPU.String() == "5" && held.Cores >= 5 && held.Cores < 7
@@ -138,6 +135,10 @@ func (s *room) class(t *testing.T) *v1alpha1.LoadLineClass {
 func (s *room) waitReserve(t *testing.T, what string, is func(*v1alpha1.ReserveStatus) bool) {
 	t.Helper()
 	cluster.Eventually(t, what, func() error {
+		// What the policies want is written here, so that the reserve can be computed. The controller
+		// removes it whenever it writes the status itself.
+		s.fixture.want(t, loadline.Room{Cores: 3, Memory: 1 << 30})
+		s.other.want(t, loadline.Room{Cores: 4, Memory: 1 << 30})
 		class := s.class(t)
 		r := class.Status.Reserve
 		if r == nil || r.Held == nil || !is(r) {
