@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/test/cluster"
 )
@@ -89,7 +91,15 @@ func TestModel(t *testing.T) {
 		}
 		return fmt.Errorf("there is none")
 	})
-	s.waitCondition(t, "Fallback=False/Following")
+	// It is still followed. If the LoadLine was restarted meanwhile, since a write of its status took
+	// too long, the torn file is noticed as after the restart below.
+	cluster.Eventually(t, "the model to be followed, or found to be invalid", func() error {
+		c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha1.ConditionFallback)
+		if c == nil || c.Reason != "Following" && c.Reason != "ModelInvalid" {
+			return fmt.Errorf("Fallback is %+v", c)
+		}
+		return nil
+	})
 	p.Stop()
 	p = s.run(t, cluster.ProductOptions{Dir: dir})
 	s.waitCondition(t, "Ready=True", "Fallback=True/ModelInvalid")
