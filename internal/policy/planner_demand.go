@@ -116,7 +116,27 @@ const distortedAtMost = 3 * time.Minute
 // piles up, is throttled or is over the SLO (burning), CPU and visits are not what the load
 // needs: a saturated service uses less than it needs, one that works off a backlog more.
 func (d *serviceDemand) learn(now time.Time, seen *loadline.ServiceObservation, front, window float64, burning bool) {
-	d.learnFrom(now, seen, float64(seen.ReadyPods()), front, window, burning)
+	of := *seen
+	if startsWithin(now, seen, window) {
+		of.CPU = loadline.Sample{}
+	}
+	d.learnFrom(now, &of, float64(seen.ReadyPods()), front, window, burning)
+}
+
+// startsWithin reports whether CPU in the window is in part that of pods' starts, which is not what
+// the load needs: a JVM uses a core for a minute.
+func startsWithin(now time.Time, seen *loadline.ServiceObservation, window float64) bool {
+	for i := range seen.Pods {
+		switch p := &seen.Pods[i]; p.Phase {
+		case loadline.PodStarting:
+			return true
+		case loadline.PodReady:
+			if now.Sub(p.Ready).Seconds() < window && !p.Ready.Equal(p.Created) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // learnFrom is learn with the number of ready pods, which a history has without the pods.
@@ -136,7 +156,7 @@ func (d *serviceDemand) learnFrom(now time.Time, seen *loadline.ServiceObservati
 		if now.Sub(d.distorted) < distortedAtMost && d.cpu.known {
 			return
 		}
-		if hasCPU && cpu > d.cpu.predict(pods, work) || !d.cpu.known {
+		if hasCPU && (cpu > d.cpu.predict(pods, work) || !d.cpu.known) {
 			d.cpu.learn(pods, work, cpu, window)
 		}
 		if ratio, known := d.visits.of(); !known || rate > ratio*front {

@@ -544,3 +544,36 @@ func BenchmarkPlannerRound(b *testing.B) {
 	}
 	b.ReportMetric(100*float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(time.Millisecond), "%-of-limit")
 }
+
+// TestPlannerDoesNotTakeStartsForLoad: while a pod starts, and until its start has left the window,
+// CPU is not learned; visits are.
+func TestPlannerDoesNotTakeStartsForLoad(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	at := func(v float64) loadline.Sample { return loadline.Sample{Value: v, At: now} }
+	pod := func(phase loadline.PodPhase, ready time.Time) loadline.PodObservation {
+		return loadline.PodObservation{Phase: phase, Created: now.Add(-time.Hour), Ready: ready}
+	}
+	for _, c := range []struct {
+		name   string
+		pod    loadline.PodObservation
+		learns bool
+	}{
+		{"a pod starts", pod(loadline.PodStarting, time.Time{}), false},
+		{"a pod has just started", pod(loadline.PodReady, now.Add(-5*time.Second)), false},
+		{"all pods are ready for long", pod(loadline.PodReady, now.Add(-time.Minute)), true},
+	} {
+		d := serviceDemand{cpu: cpuModel{cost: 0.01, known: true}}
+		seen := &loadline.ServiceObservation{
+			Rate: at(100), CPU: at(3),
+			Pods: []loadline.PodObservation{pod(loadline.PodReady, now.Add(-time.Hour)), c.pod},
+		}
+		before := d.cpu
+		d.learn(now, seen, 50, 15, false)
+		if learned := d.cpu != before; learned != c.learns {
+			t.Errorf("%s: CPU is learned: %v", c.name, learned)
+		}
+		if ratio, known := d.visits.of(); !known || math.Abs(ratio-2) > 0.01 {
+			t.Errorf("%s: visits %v, %v", c.name, ratio, known)
+		}
+	}
+}
