@@ -166,13 +166,14 @@ func TestFloorsBecomeCronTriggers(t *testing.T) {
 // TestTheReserveIsPlaceholderPods of a priority below every other.
 func TestTheReserveIsPlaceholderPods(t *testing.T) {
 	documents := written(t, "hpa:target=70,reserve=1.2")
-	if !strings.Contains(documents[0], "kind: PriorityClass") || !strings.Contains(documents[0], "value: -5") {
+	if !strings.Contains(documents[0], "kind: PriorityClass") || !strings.Contains(documents[0], "value: -10") ||
+		!strings.Contains(documents[0], "preemptionPolicy: Never") {
 		t.Errorf("%s", documents[0])
 	}
 	d := parse[appsv1.Deployment](t, documents[1])
 	pod := d.Spec.Template.Spec
 	if *d.Spec.Replicas != 3 || pod.PriorityClassName != "shop-reserve" || pod.Containers[0].Resources.Requests.Cpu().String() != "500m" ||
-		d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] != d.Spec.Template.Labels["app.kubernetes.io/name"] {
+		pod.Containers[0].Resources.Requests.Memory().IsZero() || d.Spec.Selector.MatchLabels["app.kubernetes.io/name"] != d.Spec.Template.Labels["app.kubernetes.io/name"] {
 		t.Errorf("%+v", d.Spec)
 	}
 }

@@ -3,47 +3,39 @@ package advice
 import (
 	"fmt"
 	"math"
+
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/reserve"
 )
 
-// placeholderPriority is below that of every usual pod, which is 0, and not below -10, under which
-// Cluster Autoscaler adds no node for a pod.
-const placeholderPriority = -5
-
-// placeholders are pods that keep room on nodes: they request CPU, use none, and give way to any
-// other pod at once. Their size is the largest CPU request of a service, so that each makes room for
-// a replica.
-func (t Target) placeholders(reserve float64) []Document {
-	size := 0.0
+// placeholders are pods that keep room on nodes, as the simulator has them: each as large as the
+// largest pod of the application, so that it makes room for any replica.
+func (t Target) placeholders(held float64) []Document {
+	var largest loadline.Room
 	for i := range t.App.Services {
-		size = max(size, t.App.Services[i].Size.CPURequest)
+		size := &t.App.Services[i].Size
+		largest.Cores, largest.Memory = max(largest.Cores, size.CPURequest), max(largest.Memory, size.MemoryRequest)
 	}
-	if size <= 0 || size > reserve {
-		size = reserve
+	if largest.Cores <= 0 {
+		largest.Cores = held
 	}
+	pods := int(math.Ceil(held/largest.Cores - 1e-9))
 	name := t.App.Name + "-reserve"
 	class := map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": name},
-		"value": placeholderPriority, "globalDefault": false, "description": "placeholder pods that give way to any other pod",
+		"value": reserve.Priority, "preemptionPolicy": "Never", "globalDefault": false,
+		"description": "placeholder pods that give way to any other pod",
 	}
 	labels := map[string]any{"app.kubernetes.io/name": name}
+	template := reserve.Template(labels, reserve.Image, cores(largest.Cores), bytesText(largest.Memory))
+	template["spec"].(map[string]any)["priorityClassName"] = name
 	return []Document{
 		{
-			Comments: []string{fmt.Sprintf("Reserve of %g cores: pods that keep room on the nodes and are preempted at once.", reserve)},
+			Comments: []string{fmt.Sprintf("Reserve of %g cores: pods that keep room on the nodes and are preempted at once.", held)},
 			Object:   class,
 		},
 		{Object: t.object("apps/v1", "Deployment", name, map[string]any{
-			"replicas": int(math.Ceil(reserve/size - 1e-9)),
-			"selector": map[string]any{"matchLabels": labels},
-			"template": map[string]any{
-				"metadata": map[string]any{"labels": labels},
-				"spec": map[string]any{
-					"priorityClassName": name, "terminationGracePeriodSeconds": 0,
-					"containers": []any{map[string]any{
-						"name": "pause", "image": "registry.k8s.io/pause:3.10",
-						"resources": map[string]any{"requests": map[string]any{"cpu": cores(size)}},
-					}},
-				},
-			},
+			"replicas": pods, "selector": map[string]any{"matchLabels": labels}, "strategy": reserve.Strategy(), "template": template,
 		})},
 	}
 }

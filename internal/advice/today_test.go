@@ -145,7 +145,8 @@ func TestFaultsOfFilesNameWhere(t *testing.T) {
 		{"only a queue", keda(`{type: kafka, metadata: {topic: orders}}`), "no policy here scales by its triggers alone (kafka)"},
 		{"none of the services", strings.ReplaceAll(hpa(""), "web", "blog"), "none of 1 objects scales a service of shop (web, cart)"},
 		{"both on CPU", hpa("") + "---\napiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: v}\nspec: " +
-			"{targetRef: {name: web}}\n", "VerticalPodAutoscaler v: it sizes cpu, by the share of which HorizontalPodAutoscaler shop/web scales: each undoes"},
+			"{targetRef: {name: web}}\n",
+			"VerticalPodAutoscaler v: it sizes cpu, by the share of which HorizontalPodAutoscaler shop/web scales: each undoes"},
 	} {
 		if _, err := readToday("f.yaml", c.text, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)

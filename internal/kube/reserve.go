@@ -193,30 +193,13 @@ func (r Reserve) deployment(pods reserve.Pods) *unstructured.Unstructured {
 	d.Object["spec"] = map[string]any{
 		"replicas": int64(pods.Count), "revisionHistoryLimit": int64(1),
 		"selector": map[string]any{"matchLabels": r.labels()},
-		// Pods of another size replace those there are, so that none needs a node of its own.
-		"strategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": int64(0), "maxUnavailable": "50%"}},
-		"template": template,
+		"strategy": reserve.Strategy(), "template": template,
 	}
 	return d
 }
 
-// podTemplate of pods that do nothing, have requests, and end at once.
 func (r Reserve) podTemplate(size loadline.Room) map[string]any {
-	requests := map[string]any{
-		"cpu":    quantity.NewMilliQuantity(int64(size.Cores*1000+0.5), quantity.DecimalSI).String(),
-		"memory": quantity.NewQuantity(size.Memory, quantity.BinarySI).String(),
-	}
-	return map[string]any{
-		"metadata": map[string]any{"labels": r.labels()},
-		"spec": map[string]any{
-			"terminationGracePeriodSeconds": int64(0), "automountServiceAccountToken": false, "enableServiceLinks": false,
-			"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65535), "runAsGroup": int64(65535),
-				"seccompProfile": map[string]any{"type": "RuntimeDefault"}},
-			"containers": []any{map[string]any{
-				"name": "reserve", "image": r.Class.Spec.Reserve.Image, "resources": map[string]any{"requests": requests},
-				"securityContext": map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
-					"capabilities": map[string]any{"drop": []any{"ALL"}}},
-			}},
-		},
-	}
+	return reserve.Template(r.labels(), r.Class.Spec.Reserve.Image,
+		quantity.NewMilliQuantity(int64(size.Cores*1000+0.5), quantity.DecimalSI).String(),
+		quantity.NewQuantity(size.Memory, quantity.BinarySI).String())
 }
