@@ -144,6 +144,8 @@ func printScenes(w io.Writer, all []validate.SceneResult) error {
 	row("over the SLO within 2 points", "", func(s validate.ScenesSummary) string { return count(s.OverWithin, s.Runs) })
 	row("cost within 5 %", "", func(s validate.ScenesSummary) string { return count(s.CostWithin, s.Runs) })
 	row("both", "9 of 10", func(s validate.ScenesSummary) string { return count(s.BothWithin, s.Runs) })
+	row("both, of runs that meet the SLO", "", func(s validate.ScenesSummary) string { return count(s.MeetWithin, s.Meet) })
+	row("the same verdict on the SLO", "", func(s validate.ScenesSummary) string { return count(s.SameVerdict, s.Runs) })
 	row("over the SLO, median error in points", "", func(s validate.ScenesSummary) string { return fmt.Sprintf("%.2f", 100*s.OverMedian) })
 	row("cost, median error", "", func(s validate.ScenesSummary) string { return cli.Percent(s.CostMedian) })
 	row("p99, median error", "", func(s validate.ScenesSummary) string { return cli.Percent(s.P99Median) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim/pool"
 	simulation "github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -139,6 +140,8 @@ type ScenesSummary struct {
 	Runs                     int // policies in scenes
 	OverWithin, CostWithin   int
 	BothWithin               int
+	Meet, MeetWithin         int     // runs that meet the SLO in the event engine; of them, both within
+	SameVerdict              int     // runs that meet the SLO in both engines or in neither
 	OverMedian, CostMedian   float64 // of the absolute errors
 	P99Median                float64
 	PairsOver, PairsOverKept int // pairs that the event engine separates by the share over the SLO; of them, in the same order
@@ -171,6 +174,7 @@ func SummariseScenes(all []SceneResult, keep func(SceneResult) bool) ScenesSumma
 			if p.Within() {
 				s.BothWithin++
 			}
+			s.countVerdict(p)
 			for _, q := range r.Policies[:i] {
 				s.countPair(p, q)
 			}
@@ -178,6 +182,20 @@ func SummariseScenes(all []SceneResult, keep func(SceneResult) bool) ScenesSumma
 	}
 	s.OverMedian, s.CostMedian, s.P99Median = median(over), median(cost), median(p99)
 	return s
+}
+
+// countVerdict counts whether the engines agree on what is decided: that the SLO is met.
+func (s *ScenesSummary) countVerdict(p PolicyResult) {
+	met := p.Event.OverSLO <= result.CountsIf
+	if met {
+		s.Meet++
+		if p.Within() {
+			s.MeetWithin++
+		}
+	}
+	if met == (p.Fluid.OverSLO <= result.CountsIf) {
+		s.SameVerdict++
+	}
 }
 
 // countPair counts a pair by both figures, where the event engine's intervals are apart.

@@ -169,9 +169,10 @@ func TestPairsAreCountedByHand(t *testing.T) {
 			policy(0.201, 0.2, 2.005, 2, 0),    // apart from the second, but by too little to matter
 		}},
 		{Policies: []PolicyResult{policy(0, 0, 1, 1.2, 0.6), policy(0, 0, 2, 1, 0.6)}}, // intervals overlap
+		{Policies: []PolicyResult{policy(0.009, 0.011, 1, 1, 0.6)}},                    // within, but the verdict differs
 	}, nil)
 	want := ScenesSummary{
-		Runs: 5, OverWithin: 4, CostWithin: 3, BothWithin: 2, OverMedian: 0.001, CostMedian: s.CostMedian,
+		Runs: 6, OverWithin: 5, CostWithin: 4, BothWithin: 3, Meet: 3, MeetWithin: 1, SameVerdict: 5, OverMedian: 0.0015, CostMedian: s.CostMedian,
 		PairsOver: 2, PairsOverKept: 1, PairsCost: 2, PairsCostKept: 2,
 	}
 	s.OverMedian, want.OverMedian = math.Round(1e6*s.OverMedian), math.Round(1e6*want.OverMedian)
