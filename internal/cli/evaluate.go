@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -288,6 +289,13 @@ func writeEvaluation(dir string, e *pipeline.Evaluation) error {
 		return err
 	}
 	r.Lead(e.Lead())
+	if slices.ContainsFunc(e.Entries, func(p pipeline.Entry) bool { return p.Whole != nil }) {
+		err := r.AddWhole(filepath.Join(dir, pipeline.WholeDir), "The held-out part, deployments over each other",
+			"All of it in the fluid engine, which does not decide: the figures above are those of the event engine.")
+		if err != nil {
+			return err
+		}
+	}
 	return atomicfile.Write(filepath.Join(dir, pageFile), r.WriteHTML)
 }
 

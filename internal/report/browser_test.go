@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,9 +31,10 @@ func TestBrowser(t *testing.T) {
 	}
 	out := filepath.Join(root, "out", "browser")
 	page := filepath.Join(out, "report.html")
-	writeReport(t, page)
+	answer := filepath.Join(out, "answer.html")
+	writeReports(t, page, answer)
 
-	cmd := exec.Command(node, "report.mjs", page, out)
+	cmd := exec.Command(node, "report.mjs", page, out, answer)
 	cmd.Dir = filepath.Join(root, "test/browser")
 	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
 	text, err := cmd.CombinedOutput()
@@ -52,7 +54,8 @@ func browser() string {
 	return ""
 }
 
-func writeReport(t testing.TB, page string) {
+// writeReports writes the page of a made-up bench, and the same with an answer.
+func writeReports(t testing.TB, page, answer string) {
 	t.Helper()
 	dir := filepath.Join(filepath.Dir(page), "bench")
 	if err := os.RemoveAll(dir); err != nil {
@@ -63,15 +66,21 @@ func writeReport(t testing.TB, page string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
+	writePage(t, r, page)
+	r.Lead(Lead{Kind: "keep", Sentence: "Keep HPA at 80 %: nothing is cheaper.", Facts: []Fact{{"Today", "12 USD a month"}}})
+	if err := r.AddWhole(dir, "The held-out part", "In the fluid engine."); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Create(page)
+	writePage(t, r, answer)
+}
+
+func writePage(t testing.TB, r *Report, path string) {
+	t.Helper()
+	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	if err := r.WriteHTML(file); err != nil {
+	if err := errors.Join(r.WriteHTML(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

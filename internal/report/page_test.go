@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,5 +111,29 @@ func TestAPageBeginsWithItsAnswer(t *testing.T) {
 	}
 	if !strings.Contains(script, ".lead") || strings.Contains(script, "no policy can cost less") {
 		t.Error("the page's script is not of these sources: rebuild web/")
+	}
+}
+
+// TestTheAnswerHasWholeRuns: one run of each policy that the page shows, in a chunk of its own.
+func TestTheAnswerHasWholeRuns(t *testing.T) {
+	r, err := Read(tinyBench(t, two...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Lead(Lead{Kind: "keep"})
+	before := len(r.runs)
+	other := contender{label: "elsewhere", policy: "vpa", cost: []float64{1, 1}}
+	if err := r.AddWhole(tinyBench(t, append(slices.Clone(two), other)...), "title", "about"); err != nil {
+		t.Fatal(err)
+	}
+	want := &Whole{Title: "title", About: "about", Kinds: r.Summary.Scenarios[0].Kinds}
+	for i, c := range two {
+		want.Runs = append(want.Runs, WholeRun{c.label, before + i})
+	}
+	if got := r.Summary.Lead.Whole; !reflect.DeepEqual(got, want) || len(r.runs) != before+len(two) {
+		t.Errorf("%+v, want %+v; %d chunks were %d", got, want, len(r.runs), before)
+	}
+	if err := r.AddWhole(t.TempDir(), "", ""); err == nil {
+		t.Error("a directory without runs is accepted")
 	}
 }

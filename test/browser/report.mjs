@@ -1,6 +1,7 @@
 // Opens a report in a real browser, as a reader would, and makes sure that it
-// works: node report.mjs REPORT.html OUTPUT-FOLDER
+// works: node report.mjs REPORT.html OUTPUT-FOLDER [ANSWER.html]
 //
+// ANSWER.html is a report that begins with an answer, as those of evaluate do.
 // Pictures go to the output folder. CHROMIUM names the browser; the default is
 // the one on the PATH.
 
@@ -10,9 +11,9 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [report, out] = process.argv.slice(2);
+const [report, out, answer] = process.argv.slice(2);
 if (!report || !out) {
-  console.error("usage: node report.mjs REPORT.html OUTPUT-FOLDER");
+  console.error("usage: node report.mjs REPORT.html OUTPUT-FOLDER [ANSWER.html]");
   process.exit(2);
 }
 const executablePath = process.env.CHROMIUM || onPath("chromium") || onPath("chromium-browser") || onPath("google-chrome");
@@ -21,7 +22,7 @@ if (!executablePath) {
   process.exit(0);
 }
 mkdirSync(out, { recursive: true });
-const url = pathToFileURL(path.resolve(report)).href;
+const urlOf = (file) => pathToFileURL(path.resolve(file)).href;
 
 const views = [
   { name: "light", colorScheme: "light", width: 1440, height: 900 },
@@ -35,7 +36,10 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 try {
-  for (const view of views) await look(view);
+  for (const view of views) {
+    await look(view, view.name, urlOf(report), checkReport);
+    if (answer) await look(view, `${view.name}-answer`, urlOf(answer), checkAnswer);
+  }
 } finally {
   await browser.close();
 }
@@ -44,7 +48,8 @@ function onPath(name) {
   return (process.env.PATH ?? "").split(path.delimiter).map((dir) => path.join(dir, name)).find((file) => existsSync(file));
 }
 
-async function look(view) {
+/** Opens a page, lets a function check it, and makes sure that it complained of nothing. */
+async function look(view, name, url, inspect) {
   const page = await browser.newPage({ viewport: { width: view.width, height: view.height }, colorScheme: view.colorScheme });
   const complaints = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
@@ -60,25 +65,42 @@ async function look(view) {
   const took = Date.now() - began;
   await page.waitForSelector("#stories .panel canvas");
   await page.waitForSelector("#latency canvas");
+  await inspect(page, view, name);
+  assert.deepEqual(complaints, [], `${name}: the page complained`);
+  console.log(`${name}: ready in ${took} ms, all well`);
+  await page.close();
+}
 
+async function checkReport(page, view, name) {
+  assert.ok((await page.locator("#verdicts .card").count()) > 0, "no verdict");
   await check(page, view);
-  await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: path.join(out, `${view.name}.png`), fullPage: true });
+  await picture(page, name);
   if (view.width > 1000) {
     await behave(page);
     await page.evaluate(() => (document.querySelector(".filters").style.position = "static")); // not across the pictures
     for (const section of ["table", "tradeoff", "latency", "perturbations", "stories"]) {
-      if (await page.locator(`#${section}`).count()) await page.locator(`#${section}`).screenshot({ path: path.join(out, `${view.name}-${section}.png`) });
+      if (await page.locator(`#${section}`).count()) await page.locator(`#${section}`).screenshot({ path: path.join(out, `${name}-${section}.png`) });
     }
   }
-  assert.deepEqual(complaints, [], `${view.name}: the page complained`);
-  console.log(`${view.name}: ready in ${took} ms, all well`);
-  await page.close();
+}
+
+/** The answer comes first, with policies over each other: load, CPU, latency. */
+async function checkAnswer(page, view, name) {
+  assert.ok((await page.locator("#verdicts .answer").textContent()).length > 0, "no answer");
+  await page.waitForSelector("#verdicts .whole .panel:nth-child(3) canvas");
+  assert.equal(await page.locator("#verdicts .whole .panel").count(), 3);
+  assert.ok((await page.locator("#verdicts .whole .panel:nth-child(2) .panel-entry").count()) >= 3, "fewer than two policies and what is used");
+  await check(page, view);
+  await picture(page, name);
+}
+
+async function picture(page, name) {
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: path.join(out, `${name}.png`), fullPage: true });
 }
 
 /** Everything is there, and drawn. */
 async function check(page, view) {
-  assert.ok((await page.locator("#verdicts .card").count()) > 0, "no verdict");
   assert.ok((await page.locator("#table tbody tr:not(.group)").count()) > 0, "no row");
   assert.ok((await page.locator("#table .unmet s").count()) > 0, "no cost is struck, and some policy breaks the SLO");
   const pixels = await page.evaluate(() =>

@@ -11,7 +11,7 @@ import { colour, hue } from "./theme";
 export interface Line {
   name: string;
   values: (number | null)[];
-  hue: number; // -1 = the colour of what goes wrong
+  hue: number; // -1 = the colour of what goes wrong, -2 = that of text
   dash?: number[];
   step?: boolean; // holds its value until the next
   area?: boolean;
@@ -54,6 +54,7 @@ export function timeline(frame: TimelineFrame): Chart {
   return makeChart(
     { box: canvas, height: panel.height ?? HEIGHT, about: frame.about, onCursor: show },
     {
+      padding: [null, 32, null, null], // for the last label of the time axis
       cursor: { sync: { key: frame.key, scales: ["x", null] }, y: false, points: { size: 6 }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1, range } },
       axes: [timeAxis(), panel.log ? logAxis({ size: 60 }, panel.format) : valueAxis(60, panel.format)],
@@ -70,7 +71,7 @@ function nudged(line: Line, top: number): (number | null)[] {
 }
 
 function series(line: Line): uPlot.Series {
-  const ink = () => (line.hue < 0 ? colour("mark") : hue(line.hue));
+  const ink = () => (line.hue < 0 ? colour(line.hue === -2 ? "ink" : "mark") : hue(line.hue));
   const faint = () => ink() + "2e"; // hex colours only: see style.css
   return {
     label: line.name,
@@ -114,7 +115,7 @@ function legend(box: HTMLElement, panel: Panel): (index: number | null) => void 
     const entry = document.createElement("span");
     entry.className = "panel-entry";
     const key = document.createElement("span");
-    key.className = `swatch ${line.hue < 0 ? "hue-mark" : `hue-${line.hue % 8}`}${line.dash ? " dashed" : ""}`;
+    key.className = `swatch ${line.hue < 0 ? (line.hue === -2 ? "hue-ink" : "hue-mark") : `hue-${line.hue % 8}`}${line.dash ? " dashed" : ""}`;
     const value = document.createElement("output");
     entry.append(key, line.name, " ", value);
     head.append(entry);

@@ -69,6 +69,8 @@ export interface Lead {
   conditions: { columns: string[] | null; rows: string[][] | null };
   unit: string;
   points: { label: string; cost: Triple; over_slo_ratio: Triple; front: boolean; note: string }[] | null;
+  /** Runs over all of the data that the answer is about. */
+  whole?: { title: string; about: string; kinds: Kind[] | null; runs: { label: string; chunk: number }[] };
 }
 
 /** How a policy learned: the mean of DRPC's reward over its models. */

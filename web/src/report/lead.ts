@@ -7,6 +7,7 @@ import type { Lead, Summary, Triple } from "./data";
 import { h, section } from "./dom";
 import { legend } from "./legend";
 import type { Look } from "./policies";
+import { whole } from "./whole";
 
 export function lead(summary: Summary, answer: Lead, looks: Look[]): HTMLElement {
   const list = (title: string, lines: string[] | null) => (lines && lines.length > 0 ? h("div", {}, h("h3", {}, title), h("ul", {}, ...lines.map((line) => h("li", {}, line)))) : null);
@@ -16,6 +17,7 @@ export function lead(summary: Summary, answer: Lead, looks: Look[]): HTMLElement
     "",
     h("p", { class: `answer ${answer.kind}` }, answer.sentence),
     h("dl", { class: "facts" }, ...answer.facts.map((f) => h("div", {}, h("dt", {}, f.name), h("dd", {}, f.value)))),
+    whole(summary, answer, looks),
     list("Why", answer.reasons),
     list("Assumed", answer.assumptions),
     conditions(answer),

@@ -13,6 +13,7 @@ export interface Look {
   filled: boolean;
   dash?: number[];
   mark: string; // class of its colour
+  hue: number; // of its colour; -2 = that of text
 }
 
 export function looks(summary: Summary): Look[] {
@@ -22,7 +23,7 @@ export function looks(summary: Summary): Look[] {
   });
   const names = [...families.keys()];
   return summary.policies.map((p, i) => {
-    if (p.reference) return { ink: () => colour("ink"), shape: "cross", filled: false, dash: [2, 4], mark: "hue-ink" };
+    if (p.reference) return { ink: () => colour("ink"), shape: "cross", filled: false, dash: [2, 4], mark: "hue-ink", hue: -2 };
     const place = names.indexOf(p.family);
     const family = families.get(p.family)!;
     const variant = family.indexOf(i);
@@ -34,6 +35,7 @@ export function looks(summary: Summary): Look[] {
       filled: alone || variant > 0,
       dash: alone || variant === 1 ? undefined : variant === 0 ? [8, 5] : [3 * variant, 3],
       mark: `hue-${place % HUES}`,
+      hue: place,
     };
   });
 }
