@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
+.PHONY: help build image sbom demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,10 +30,17 @@ bin/loadline bin/loadline-lab: bin/%: $(PARTS)
 VERSION := $(shell sed -n 's/^appVersion: *//p' deploy/chart/loadline/Chart.yaml)
 PLATFORMS ?= linux/amd64,linux/arm64
 
-image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images for amd64 and arm64, without a container engine; PLATFORMS=linux/arm64 for one
+# Where the image goes, and what builds it: a release sets both.
+IMAGES ?= loadline.dev
+BUILDER ?=
+
+image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images for amd64 and arm64, without a container engine, with their bills of materials and provenance; PLATFORMS=linux/arm64 for one
 	for program in loadline loadline-lab; do \
-		$(GO) run ./tools/image -package ./cmd/$$program -name loadline.dev/$$program -version $(VERSION) -platforms $(PLATFORMS) -o out/$$program-$(VERSION).tar || exit 1; \
+		$(GO) run ./tools/image -package ./cmd/$$program -name $(IMAGES)/$$program -version $(VERSION) -platforms $(PLATFORMS) $(if $(BUILDER),-builder $(BUILDER)) -o out/$$program-$(VERSION).tar || exit 1; \
 	done
+
+sbom: build ## write the bill of materials of both programs in SPDX 2.3, out/sbom-VERSION.spdx.json
+	$(GO) run ./tools/sbom -version $(VERSION) -o out/sbom-$(VERSION).spdx.json bin/loadline bin/loadline-lab
 
 # The demo runs the commands that a user runs with a cluster.
 DEMO := out/demo

@@ -33,6 +33,22 @@ func readImage(r io.Reader) (*Image, error) {
 	return image, image.Validate()
 }
 
+// indexDigest is the digest by which a registry will know the image.
+func indexDigest(tar []byte) (string, error) {
+	files, err := readTar(bytes.NewReader(tar))
+	if err != nil {
+		return "", fmt.Errorf("read the tar: %w", err)
+	}
+	var top index
+	if err := json.Unmarshal(files["index.json"], &top); err != nil {
+		return "", fmt.Errorf("index.json: %w", err)
+	}
+	if len(top.Manifests) != 1 {
+		return "", fmt.Errorf("index.json names %d images: must be one", len(top.Manifests))
+	}
+	return top.Manifests[0].Digest, nil
+}
+
 type layout struct {
 	files map[string][]byte
 	used  map[string]bool

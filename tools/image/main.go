@@ -1,10 +1,13 @@
 // Command image builds a container image of a Loadline program without a container engine: the
 // static program for each platform, in a tar that containerd, Podman, skopeo and
-// Docker read. The same sources, Go and certificates give the same bytes.
+// Docker read. The same commit, Go and certificates give the same bytes.
+//
+// Beside the tar it writes what is in it, NAME.spdx.json, and what it was made from,
+// NAME.provenance.json.
 //
 // Reading order: main.go (flags and steps), build.go (the program), contents.go (the other
 // files), image.go (what an image is made of), layer.go (its files),
-// layout.go (the tar in the layout of the Open Container Initiative), check.go
+// layout.go (the tar in the layout of the Open Container Initiative), provenance.go, check.go
 // (reading one back).
 package main
 
@@ -23,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/loadline/loadline/internal/atomicfile"
+	"github.com/loadline/loadline/tools/spdx"
 )
 
 func main() {
@@ -35,7 +39,7 @@ func main() {
 }
 
 type settings struct {
-	output, version, name, pkg, ca, platforms string
+	output, version, name, pkg, ca, platforms, lock, builder string
 }
 
 func run(ctx context.Context, args []string, out, log io.Writer) error {
@@ -50,13 +54,15 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.StringVar(&s.pkg, "package", "./cmd/loadline", "the program")
 	flags.StringVar(&s.ca, "ca", "", "file of the certificate authorities that HTTPS is checked against, or \"none\" (default: this "+
 		"machine's)")
+	flags.StringVar(&s.lock, "npm", "web/package-lock.json", "lock file of the page that is embedded in the program, or \"none\"")
+	flags.StringVar(&s.builder, "builder", localBuilder, "URI of what builds, for the provenance")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if s.output == "" || s.version == "" || flags.NArg() > 0 {
 		return fmt.Errorf("give -o FILE and -version VERSION, and no arguments; see -help")
 	}
-	img, err := s.build(ctx, log)
+	img, programs, err := s.build(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -66,8 +72,21 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err := atomicfile.Write(s.output, img.Write); err != nil {
 		return err
 	}
-	return check(ctx, s, out)
+	bill, err := spdx.Collect(ctx, img.Name, img.Created, programs, s.lock)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.beside(".spdx.json"), bill.Write); err != nil {
+		return err
+	}
+	if err := check(ctx, s, out); err != nil {
+		return err
+	}
+	return s.writeProvenance(img, programs)
 }
+
+// beside is the name of a file beside the tar.
+func (s *settings) beside(ending string) string { return strings.TrimSuffix(s.output, ".tar") + ending }
 
 // check reads the written image, and runs the program in it if this machine can.
 func check(ctx context.Context, s settings, out io.Writer) error {
@@ -79,7 +98,11 @@ func check(ctx context.Context, s settings, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.output, err)
 	}
-	fmt.Fprintf(out, "%s\n  %s, %.1f MB\n", s.output, img.Name, float64(len(data))/1e6)
+	digest, err := indexDigest(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.output, err)
+	}
+	fmt.Fprintf(out, "%s\n  %s, %.1f MB\n  %s\n", s.output, img.Name, float64(len(data))/1e6, digest)
 	for _, p := range img.Platforms {
 		said := "not run: this machine is " + runtime.GOOS + "/" + runtime.GOARCH
 		if p.OS == runtime.GOOS && p.Architecture == runtime.GOARCH {

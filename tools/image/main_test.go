@@ -23,7 +23,7 @@ func TestImageOfAProgram(t *testing.T) {
 		var out bytes.Buffer
 		path := filepath.Join(dir, name)
 		args := []string{"-package", "./tools/image/testdata/program", "-name", "loadline.dev/loadline-toy", "-version", "7.8.9", "-ca",
-			"none", "-o", path}
+			"none", "-npm", "none", "-o", path}
 		if err := run(context.Background(), args, &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
