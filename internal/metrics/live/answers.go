@@ -159,13 +159,16 @@ func (a *answer) begin() {
 		strangers: map[string]bool{}}
 }
 
-// take keeps the value of a series of ours. What is no finite number is absent.
+// mostValue is beyond anything that is measured: sums and products of smaller numbers are finite.
+const mostValue = 1e100
+
+// take keeps the value of a series of ours. What is no number, or beyond the largest, is absent.
 func (a *answer) take(q *question, v *prom.Series, ours names) {
 	value := v.Value * q.query.Scale
 	if q.shape == buckets {
 		value = v.Value // the scale is that of the bounds
 	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+	if !(math.Abs(value) <= mostValue) {
 		return
 	}
 	e, from := q.entry(v.Label)
@@ -187,7 +190,8 @@ func (a *answer) take(q *question, v *prom.Series, ours names) {
 	}
 	e = entry{name, a.operations.kept(e.operation)}
 	if q.shape == buckets {
-		if bound, err := strconv.ParseFloat(v.Label("le"), 64); err == nil {
+		bound, err := strconv.ParseFloat(v.Label("le"), 64)
+		if err == nil && (math.Abs(bound*q.query.Scale) <= mostValue || math.IsInf(bound, 1)) {
 			a.histograms[e] = append(a.histograms[e], bucket{bound * q.query.Scale, value})
 		}
 		return
@@ -253,8 +257,13 @@ func (a *answers) at(question int, e entry) time.Time {
 	return a.instant(q.newest, e)
 }
 
-// instant is a value that is a time in seconds.
+// instant is a value that is a time in seconds. One from the future, by a clock that is ahead, would
+// not become stale: it is now.
 func (a *answers) instant(question int, e entry) time.Time {
 	seconds, _ := a.value(question, e)
-	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC()
+	milliseconds := math.Round(max(0, seconds) * 1000)
+	if milliseconds >= float64(a.now.UnixMilli()) {
+		return a.now
+	}
+	return time.UnixMilli(int64(milliseconds)).UTC()
 }
