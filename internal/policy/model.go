@@ -53,7 +53,11 @@ func ReadModel(file *modelfile.File) (Model, error) {
 		return nil, fmt.Errorf("it is a model of kind %q, which decides nothing in a cluster: give one that loadline train wrote (%s)",
 			file.Card.Kind, strings.Join(kinds, ", "))
 	}
-	return readers[i].Open(file)
+	m, err := readers[i].Open(file)
+	if err != nil {
+		return nil, err // and not a method's wrapper of nothing
+	}
+	return m, nil
 }
 
 // OpenModel reads a model file of any method.

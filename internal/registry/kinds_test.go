@@ -18,7 +18,7 @@ import (
 )
 
 // writeDRPC makes an untrained teacher and student.
-func writeDRPC(t *testing.T, app *loadline.App, seed uint64) string {
+func writeDRPC(t testing.TB, app *loadline.App, seed uint64) string {
 	t.Helper()
 	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestStudentsArePromoted(t *testing.T) {
 }
 
 // writeSteered makes an untrained MSARS agent.
-func writeSteered(t *testing.T, app *loadline.App, way string) string {
+func writeSteered(t testing.TB, app *loadline.App, way string) string {
 	t.Helper()
 	encoder, err := drpc.NewEncoder(app)
 	if err != nil {

@@ -29,7 +29,7 @@ func shop() *loadline.App {
 }
 
 // writeModel makes an untrained policy.
-func writeModel(t *testing.T, name, app string, seed uint64) string {
+func writeModel(t testing.TB, name, app string, seed uint64) string {
 	t.Helper()
 	problem, err := formulation.NewProblem("scaling-ops", 0, nil)
 	if err != nil {

@@ -55,7 +55,7 @@ func link(t *testing.T, s *fleet.Server, name string) *fleet.Link {
 }
 
 // shop is bookinfo with a second kind of requests, which visits details only.
-func shop(t *testing.T) *loadline.App {
+func shop(t testing.TB) *loadline.App {
 	t.Helper()
 	loaded, err := apps.Load("bookinfo")
 	if err != nil {
@@ -97,7 +97,7 @@ func scenario(app *loadline.App) *train.Scenario {
 }
 
 // ignorant is a model with random but fixed weights.
-func ignorant(t *testing.T, app *loadline.App) *drpc.Model {
+func ignorant(t testing.TB, app *loadline.App) *drpc.Model {
 	t.Helper()
 	encoder, err := drpc.NewEncoder(app)
 	if err != nil {
