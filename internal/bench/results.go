@@ -104,7 +104,8 @@ func ReadResults(path string) (*Results, error) {
 		return nil, fmt.Errorf("read results %s: %w", path, err)
 	}
 	if made.Format != FormatVersion {
-		return nil, &OtherVersionError{Path: path, Format: made.Format, Program: made.Program}
+		return nil, fmt.Errorf("%w: use the loadline that wrote it, or run the comparison again into another folder",
+			&OtherVersionError{Path: path, Format: made.Format, Program: made.Program})
 	}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("read results %s: %w", path, err)

@@ -32,7 +32,7 @@ type OtherVersionError struct {
 
 func (e *OtherVersionError) Error() string {
 	if e.Format != FormatVersion {
-		return fmt.Sprintf("%s has format %d, and this program writes %d", e.Path, e.Format, FormatVersion)
+		return fmt.Sprintf("%s has format %d, and this program reads %d", e.Path, e.Format, FormatVersion)
 	}
 	return fmt.Sprintf("%s was made by %q, and this is %q", e.Path, e.Program, e.Expected)
 }

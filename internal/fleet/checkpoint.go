@@ -39,7 +39,8 @@ func readCheckpoint(dir, fleet string) (Ledger, error) {
 		return Ledger{}, fmt.Errorf("checkpoint %s cannot be read: %w; remove it to count from what the stream still holds", path, err)
 	}
 	if c.Layout != checkpointLayout {
-		return Ledger{}, fmt.Errorf("checkpoint %s has layout %d, must be %d: it is of another release", path, c.Layout, checkpointLayout)
+		return Ledger{}, fmt.Errorf("checkpoint %s has layout %d, and this program reads %d: use the loadline that wrote it, or remove it "+
+			"to count from what the stream still holds", path, c.Layout, checkpointLayout)
 	}
 	if c.Fleet != fleet {
 		return Ledger{}, fmt.Errorf("checkpoint %s is of fleet %q, not of %q: give each fleet's teacher a folder of its own", path,

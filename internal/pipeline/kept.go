@@ -62,6 +62,9 @@ func readWorkload(path string) (*workload.Workload, error) {
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return nil, fmt.Errorf("%s: %w; train again", path, err)
 	}
+	if kept.Format > RunFormat {
+		return nil, &OtherVersionError{Path: path, Format: kept.Format}
+	}
 	w := &workload.Workload{Name: kept.Name, Step: kept.Step, Rates: kept.Rates, Mix: kept.Mix}
 	return w, w.Validate()
 }

@@ -79,6 +79,9 @@ func (f *Folder) open(now Settings) ([]Opening, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &kept)
 	}
+	if kept.Format > RunFormat { // its openings must not be dropped: they count
+		return nil, &OtherVersionError{Path: path, Format: kept.Format}
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s cannot be read: %w; restore it, or train again into another folder", path, err)
 	}

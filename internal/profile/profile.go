@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,6 +88,9 @@ func (p *Profile) Validate() error {
 
 // Set is the profiles of an application, as stored in a file.
 type Set struct {
+	// Format of the file. It is set by Write; 0 = 1, as files of earlier releases have it, and sets
+	// within model files.
+	Format   int       `json:"format,omitempty"`
 	App      string    `json:"app"`
 	Profiles []Profile `json:"profiles"`
 	Missing  []Missing `json:"lacks,omitempty"` // profiles with insufficient data
@@ -104,16 +108,33 @@ func (s *Set) Find(service *loadline.Service, percentile float64) *Profile {
 	return nil
 }
 
+// setFormat is the version of the file. A newer one is refused.
+const setFormat = 1
+
 // Write writes the set as JSON.
 func (s *Set) Write(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(s)
+	file := *s
+	file.Format = setFormat
+	return enc.Encode(file)
 }
 
 // ReadSet reads and validates the output of Write. The name is for errors.
 func ReadSet(r io.Reader, name string) (*Set, error) {
-	dec := json.NewDecoder(r)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	// The format first: a newer file may differ in everything else.
+	var made struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &made); err == nil && made.Format > setFormat {
+		return nil, fmt.Errorf("%s has format %d, and this program reads %d: use the loadline that wrote it, or measure again with "+
+			"loadline profile --out", name, made.Format, setFormat)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	var s Set
 	if err := dec.Decode(&s); err != nil {
@@ -126,6 +147,7 @@ func ReadSet(r io.Reader, name string) (*Set, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	s.Format = 0
 	return &s, nil
 }
 

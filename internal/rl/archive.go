@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc64"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // Archive converts a state to bytes or back. One description, an Archive method, serves both
@@ -16,8 +18,13 @@ type Archive struct {
 	err       error
 }
 
-// archiveFormat is the prefix of every saved state; the last letter is its version.
-const archiveFormat = "loadline-learning-2"
+// archiveName is the prefix of every saved state, archiveVersion the digit that follows.
+const (
+	archiveName    = "loadline-learning-"
+	archiveVersion = 2
+)
+
+var archiveFormat = archiveName + strconv.Itoa(archiveVersion)
 
 var archiveSum = crc64.MakeTable(crc64.ECMA)
 
@@ -32,9 +39,12 @@ func Save(what interface{ Archive(*Archive) }) []byte {
 // built differently are an error too, after which what must not be used.
 func Restore(data []byte, what interface{ Archive(*Archive) }) error {
 	body := len(data) - 8
-	if body < len(archiveFormat) || string(data[:len(archiveFormat)]) != archiveFormat {
-		return errors.New("rl: not a saved state of this version: another version of loadline saved it, or it is another kind of " +
-			"file; start again without it")
+	if body < len(archiveFormat) || !strings.HasPrefix(string(data), archiveName) {
+		return errors.New("rl: it is not a saved state: it is another kind of file, or empty; start again without it")
+	}
+	if string(data[:len(archiveFormat)]) != archiveFormat {
+		return fmt.Errorf("rl: the saved state is of version %q, and this program reads %d: use the loadline that saved it, or start "+
+			"again without it", data[len(archiveName):len(archiveFormat)], archiveVersion)
 	}
 	if crc64.Checksum(data[:body], archiveSum) != binary.LittleEndian.Uint64(data[body:]) {
 		return errors.New("rl: the saved state is damaged: its checksum does not fit")

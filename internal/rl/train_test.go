@@ -251,17 +251,7 @@ func TestTrainingPassesOnFaults(t *testing.T) {
 // FuzzRestore: restoring any checkpoint never panics. The checksum is corrected, since a fuzzer
 // would not get past it.
 func FuzzRestore(f *testing.F) {
-	build := func() *rl.Training {
-		c := rl.DefaultTabular()
-		c.Edges = [][]float32{{1}}
-		env := &counter{}
-		agent, err := rl.NewSARSA(c, env.Spaces(), 1)
-		if err != nil {
-			f.Fatal(err)
-		}
-		return rl.NewTraining(env, agent, 1, rl.TrainingConfig{Steps: 20, LongestEpisode: 5, EvaluateEvery: 5, Episodes: 1})
-	}
-	training := build()
+	training := countingTraining(f)
 	if err := training.Run(context.Background(), rl.Hooks{}); err != nil {
 		f.Fatal(err)
 	}
@@ -270,6 +260,6 @@ func FuzzRestore(f *testing.F) {
 	f.Add(saved[:50])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sealed := binary.LittleEndian.AppendUint64(slices.Clone(body), crc64.Checksum(body, crc64.MakeTable(crc64.ECMA)))
-		_ = build().Restore(sealed)
+		_ = countingTraining(t).Restore(sealed)
 	})
 }

@@ -113,8 +113,8 @@ func TestDamagedCheckpoint(t *testing.T) {
 		want string
 	}{
 		"torn":            {data[:len(data)/2], "checksum does not fit"},
-		"empty":           {nil, "not a saved state of this version"},
-		"a newer version": {newer, "not a saved state of this version"},
+		"empty":           {nil, "not a saved state"},
+		"a newer version": {newer, `is of version "3", and this program reads 2: use the loadline that saved it`},
 		"one bit flipped": {flipped, "checksum does not fit"},
 		"as it was":       {data, ""},
 		"something else":  {[]byte("steps,episodes,return,loss,evaluation\n"), "not a saved state"},
