@@ -61,6 +61,19 @@ func TestRegistriesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
+// TestTheFirstRegistryIsRead: before a version could be a policy. It was written by the code of that
+// time, as the model files *-before-methods and dqn-former-name.
+func TestTheFirstRegistryIsRead(t *testing.T) {
+	r := Open("testdata/former-registry")
+	p, path, err := r.Current("shop")
+	if err != nil || p.Version != 1 || p.Candidate != "one" || p.Policy != "" || p.Formulation != "scaling-ops" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if m, err := policy.OpenModel(path); err != nil || m.Method() != "scaling-ops" {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
 // TestModelFilesOfEveryMethodAreRead: testdata has a model file of every method as the present format
 // and earlier releases wrote it. It is opened and makes a policy.
 func TestModelFilesOfEveryMethodAreRead(t *testing.T) {
@@ -92,6 +105,9 @@ func TestModelFilesOfEveryMethodAreRead(t *testing.T) {
 		}
 		if _, err := m.Policy(shop()); err != nil {
 			t.Errorf("%s: %v", path, err)
+		}
+		if strings.Contains(path, "former-name") && m.Method() != "loadline-dqn" { // it says loadline
+			t.Errorf("%s is of the method %s", path, m.Method())
 		}
 		if method, err := policy.ReaderOf(m); err == nil {
 			kinds[method.Kind] = true
