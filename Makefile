@@ -183,13 +183,16 @@ nightly: build ## everything that is too long for CI: all tests anew, fuzzing, l
 # minute, which is longer than FUZZTIME: large inputs were hardly fuzzed at all. Go reports a target
 # whose time ends during an input as failed by its deadline, which is no finding.
 FUZZFLAGS ?= -fuzzminimizetime 100x -parallel 2
+# Targets that write files force them to disk, which is a hundred times slower than memory. The test
+# program itself stays on disk: it could not be run from a folder that is mounted noexec.
+FUZZTMP := $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
 fuzz: ## fuzz every parser and guard for FUZZTIME each; at the end, how many inputs each target was run with (out/fuzz.txt)
 	@mkdir -p out && rm -f out/fuzz.txt
 	@$(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | while read -r dir; do \
 		for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2>/dev/null | sed 's/^func //'); do \
 			echo "target: $${dir#$(CURDIR)/} $$target" | tee -a out/fuzz.txt; \
-			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $(FUZZFLAGS) .) > out/fuzz.last 2>&1 || { \
+			(cd "$$dir" && TMPDIR=$(FUZZTMP) GOTMPDIR=$(firstword $(TMPDIR) /tmp) $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $(FUZZFLAGS) .) > out/fuzz.last 2>&1 || { \
 				grep -q 'context deadline exceeded' out/fuzz.last && ! grep -qE 'Failing input|panic:|_test\.go:' out/fuzz.last || { cat out/fuzz.last; exit 1; }; \
 			}; \
 			cat out/fuzz.last >> out/fuzz.txt; \
