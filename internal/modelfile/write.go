@@ -20,6 +20,9 @@ func (f *File) Encode(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("model card: %w", err)
 	}
+	// Settings are written as they are; the header would replace what is not UTF-8, and the checksum of
+	// the card would not match.
+	card = bytes.ToValidUTF8(card, []byte("\uFFFD"))
 	metadata := map[string]string{keyFormat: formatName, keyVersion: strconv.Itoa(version), keyCard: string(card)}
 	tensors := f.all()
 	metadata[keyChecksum] = digest(metadata, tensors)
