@@ -334,7 +334,7 @@ func TestASARSA(t *testing.T) {
 	}
 }
 
-func firm(t *testing.T, app *loadline.App, bias ...float32) (*Model, Rival) {
+func firm(t testing.TB, app *loadline.App, bias ...float32) (*Model, Rival) {
 	t.Helper()
 	m := model(FIRMName, app)
 	m.Kinds = len(app.Kinds)
