@@ -81,7 +81,9 @@ func TestWorkflowsRunWhatIsThere(t *testing.T) {
 			}
 		}
 	}
-	for file, wants := range map[string][]string{"ci.yml": {"test", "check", "image", "fuzz"}, "release.yml": {"test", "check", "image", "sbom"}} {
+	for file, wants := range map[string][]string{
+		"ci.yml": {"test", "check", "image", "fuzz"}, "release.yml": {"test", "check", "image", "sbom"},
+	} {
 		for _, want := range wants {
 			if !slices.Contains(called[file], want) {
 				t.Errorf("%s does not run make %s", file, want)

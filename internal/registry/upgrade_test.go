@@ -27,7 +27,8 @@ func TestRegistriesOfEveryFormatAreRead(t *testing.T) {
 		if _, err := r.Promote(offer(writeModel(t, "a", "shop", 1), "one")); err != nil {
 			t.Fatal(err)
 		}
-		o := Offer{App: shop(), Promotion: Promotion{Candidate: "planner", Policy: "planner", Verdict: "planner is better.", At: noon, By: "test"}}
+		o := Offer{App: shop(), Promotion: Promotion{Candidate: "planner", Policy: "planner", Verdict: "planner is better.", At: noon,
+			By: "test"}}
 		if _, err := r.Promote(o); err != nil {
 			t.Fatal(err)
 		}

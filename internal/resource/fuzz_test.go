@@ -31,9 +31,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(text, true)
 	}
 	f.Add([]byte("spec:"+strings.ReplaceAll(plain, "\n", "\n  ")), false)
-	f.Add([]byte(`{"metadata":{"name":"a"},"spec":{"services":[{"name":"web","targetRef":{"name":"web"},"bounds":{"replicas":{"min":5,"max":1}}}],`+
+	f.Add([]byte(`{"metadata":{"name":"a"},"spec":{"services":[{"name":"web","targetRef":{"name":"web"},`+
+		`"bounds":{"replicas":{"min":5,"max":1}}}],`+
 		`"objectives":[{"latency":"-1s","percentile":"101"}],"guard":{"steps":{"replicas":{"up":"NaN"}}},"policy":{"baseline":"hpa:"}}}`), false)
-	f.Add([]byte(`{"spec":{"objectives":[{"latency":"1s"}],"services":[{"name":"web","targetRef":{"name":"web"},"bounds":{"cpu":{"min":"1e30",`+
+	f.Add([]byte(`{"spec":{"objectives":[{"latency":"1s"}],"services":[{"name":"web","targetRef":{"name":"web"},`+
+		`"bounds":{"cpu":{"min":"1e30",`+
 		`"max":"1E"},"replicas":{"max":2147483647}},"optional":{"price":"1e308"}}],"interval":"0s"}}`), true)
 	twin := chain()
 	f.Fuzz(func(t *testing.T, text []byte, withTwin bool) {

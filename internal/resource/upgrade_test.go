@@ -41,10 +41,10 @@ func knownLoadLine(t *testing.T) *v1alpha1.LoadLine {
 	l := read(t, plain)
 	l.APIVersion, l.Kind = "loadline.dev/v1alpha1", "LoadLine"
 	l.Status.Services = []v1alpha1.ServiceStatus{{Name: "web"}}
-	l.Status.Ladder = resource.Ladder(guard.State{Rung: guard.Primary, Since: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC), Why: "all is well"})
+	since := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
+	l.Status.Ladder = resource.Ladder(guard.State{Rung: guard.Primary, Since: since, Why: "all is well"})
 	l.Status.BrownedOut = []v1alpha1.BrownedOut{{Service: "ads", TargetRef: v1alpha1.TargetRef{Name: "ads"}, Replicas: 2}}
-	l.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Ready",
-		LastTransitionTime: metav1.NewTime(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))}}
+	l.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Ready", LastTransitionTime: metav1.NewTime(since)}}
 	resource.Remember(&l.Status, knownMemory())
 	return l
 }

@@ -76,7 +76,8 @@ func (p NPM) checksums() []Checksum {
 
 // addWeb adds the page and its packages, and returns the page's id.
 func (d *Document) addWeb(w *Web) string {
-	page := d.add(Package{Name: w.Name, LicenceDeclared: w.Licence, Purpose: "APPLICATION", Comment: "the report's page, embedded in the programs"})
+	page := d.add(Package{Name: w.Name, LicenceDeclared: w.Licence, Purpose: "APPLICATION",
+		Comment: "the report's page, embedded in the programs"})
 	for _, p := range w.Packages {
 		id := d.add(Package{
 			Name: p.Name, Version: p.Version, LicenceDeclared: p.Licence, Purpose: "LIBRARY", Checksums: p.checksums(),
