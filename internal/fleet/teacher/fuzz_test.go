@@ -15,16 +15,7 @@ import (
 // an error, although its checksum is right. The state has megabytes of replay memory, so an input
 // names the place and what is written there.
 func FuzzRestore(f *testing.F) {
-	fresh := func() *Teacher {
-		app := shop(f)
-		m := ignorant(f, app)
-		c := &Teacher{config: small(m), model: m, problems: map[string]string{}}
-		if err := c.prepare(scenario(app)); err != nil {
-			f.Fatal(err)
-		}
-		return c
-	}
-	teacher := fresh()
+	teacher := fresh(f)
 	saved := rl.Save(&state{teacher, &fleet.Ledger{Last: 3}})
 	body := saved[:len(saved)-8]
 	f.Add(uint32(0), []byte{}, false)
