@@ -17,6 +17,37 @@ type App struct {
 	Nodes       []Node
 	Routing     Routing
 	KeepAlive   KeepAlive `json:",omitzero"` // with RouteKeepAlive only
+
+	// Tenants are the applications of one cluster that are joined in this one, in the order of
+	// their services and kinds; none = it is a single application.
+	Tenants []Tenant `json:",omitempty"`
+}
+
+// Tenant is one of several applications that are joined in one App. Its services and kinds follow
+// those of the tenants before it.
+type Tenant struct {
+	Name            string
+	Services, Kinds int // how many it has
+}
+
+// TenantRange is a tenant with its place in the App that it is joined in.
+type TenantRange struct {
+	Tenant
+	FirstService, FirstKind int
+}
+
+// TenantRanges are the tenants of an application; one that has everything without any.
+func (a *App) TenantRanges() []TenantRange {
+	if len(a.Tenants) == 0 {
+		return []TenantRange{{Tenant: Tenant{a.Name, len(a.Services), len(a.Kinds)}}}
+	}
+	all := make([]TenantRange, 0, len(a.Tenants))
+	var service, kind int
+	for _, t := range a.Tenants {
+		all = append(all, TenantRange{t, service, kind})
+		service, kind = service+t.Services, kind+t.Kinds
+	}
+	return all
 }
 
 // Service is one deployment: identical replicas behind one name.

@@ -92,6 +92,9 @@ type Plan struct {
 	// Reserve is the room to keep free from now on, where the cluster does that for one application,
 	// as a simulated one. In a real cluster a reserve belongs to several (loop.Loop.Reserves).
 	Reserve Opt[Room]
+	// ReservePod is the size of each pod that holds the reserve; zero = that of the largest pod of the
+	// application when the first of them is created.
+	ReservePod Room
 }
 
 // ServicePlan is one service's part of a Plan.

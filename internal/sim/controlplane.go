@@ -63,7 +63,7 @@ type ControlPlane struct {
 	cfg     Config
 	kubelet Kubelet
 	meter   *Meter
-	rng     *rand.Rand
+	rng     []*rand.Rand // by service
 	startup []Sampler
 	resize  Sampler
 
@@ -84,7 +84,7 @@ func NewControlPlane(cfg Config, meter *Meter, k Kubelet) *ControlPlane {
 	app := cfg.App
 	c := &ControlPlane{
 		app: app, cfg: cfg, kubelet: k, meter: meter,
-		rng:       Stream(cfg.Seed, StreamPods, 0),
+		rng:       TenantStreams(app, cfg.Seed, StreamPods),
 		resize:    NewSampler(cfg.ResizeDelay),
 		byService: make([][]int, len(app.Services)),
 		alloc:     make([]loadline.Allocation, len(app.Services)),
@@ -170,7 +170,7 @@ func (c *ControlPlane) Apply(plan loadline.Plan, now time.Duration) {
 		c.reconcile(sp.Service, now)
 	}
 	if plan.Reserve.Set {
-		c.setReserve(plan.Reserve.Value, now)
+		c.setReserve(plan.Reserve.Value, plan.ReservePod, now)
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 				continue
 			}
 			p.resizeTo, p.deferred, p.waiting = to, false, 0
-			p.resizeAt = now + c.resize.DrawTime(c.rng, 1)
+			p.resizeAt = now + c.resize.DrawTime(c.rng[service], 1)
 		}
 	}
 	if len(c.pending) > 0 {
@@ -324,7 +324,7 @@ func (c *ControlPlane) Killed(slot int, now time.Duration) {
 	c.kubelet.PodStopped(slot)
 	p.Phase = loadline.PodStarting
 	p.startAt = now + backOff(p.restarts)
-	p.due = p.startAt + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+	p.due = p.startAt + c.startup[p.Service].DrawTime(c.rng[p.Service], c.cfg.StartupFactor)
 	p.restarts++
 	c.startContainer(slot, now)
 }

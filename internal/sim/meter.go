@@ -209,10 +209,13 @@ func (m *Meter) Finish() { m.evaluateWindow() }
 func (k *KindMeter) InFlight() float64 { return k.Arrived - k.Completed - k.Failed }
 
 // Latency is that of all kinds together.
-func (m *Meter) Latency() *Histogram {
+func (m *Meter) Latency() *Histogram { return m.LatencyOf(0, len(m.Kinds)) }
+
+// LatencyOf is that of some consecutive kinds together.
+func (m *Meter) LatencyOf(first, count int) *Histogram {
 	all := NewHistogram(meterBits)
-	for i := range m.Kinds {
-		all.Merge(m.Kinds[i].Latency)
+	for i := range count {
+		all.Merge(m.Kinds[first+i].Latency)
 	}
 	return all
 }

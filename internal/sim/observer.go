@@ -12,14 +12,16 @@ import (
 // would. Its data are as limited as a real system's: a rate needs two scrapes, and lost scrapes
 // stay lost.
 type observer struct {
-	app     *loadline.App
-	metrics Metrics
-	rng     *rand.Rand
-	ring    []scrape // ring[(first+i)%len], oldest first
-	first   int
-	count   int
-	scratch *Histogram
-	queries []serviceQuery
+	app      *loadline.App
+	metrics  Metrics
+	rng      []*rand.Rand // by tenant
+	tenants  []loadline.TenantRange
+	ring     []scrape // ring[(first+i)%len], oldest first
+	first    int
+	count    int
+	scrapeAt time.Duration // the next time
+	scratch  *Histogram
+	queries  []serviceQuery
 }
 
 // scrape is one reading and what was lost of it.
@@ -42,8 +44,11 @@ func newObserver(app *loadline.App, m Metrics, seed uint64) *observer {
 	// it.
 	places := int((2*m.Window+m.Lag)/m.Scrape) + 2
 	o := &observer{
-		app: app, metrics: m, rng: Stream(seed, StreamMetrics, 0),
+		app: app, metrics: m, tenants: app.TenantRanges(),
 		ring: make([]scrape, places), scratch: NewHistogram(ExporterBits), queries: serviceQueries(),
+	}
+	for t := range o.tenants {
+		o.rng = append(o.rng, Stream(TenantSeed(seed, t), StreamMetrics, 0))
 	}
 	for i := range o.ring {
 		s := &o.ring[i]
@@ -61,16 +66,8 @@ func (o *observer) next() *Reading { return &o.ring[(o.first+o.count)%len(o.ring
 // store keeps the reading that next returned, and draws loss and noise.
 func (o *observer) store() {
 	s := &o.ring[(o.first+o.count)%len(o.ring)]
-	for i := range s.services {
-		s.services[i] = o.draw()
-		n := len(s.Services[i].Pods)
-		s.pods[i] = slices.Grow(s.pods[i][:0], n)[:n]
-		for j := range s.pods[i] {
-			s.pods[i][j] = o.draw()
-		}
-	}
-	for i := range s.kinds {
-		s.kinds[i] = o.draw()
+	for t := range o.tenants {
+		o.drawTenant(s, &o.tenants[t], o.rng[t])
 	}
 	if o.count++; o.count == len(o.ring) { // one place stays free for the next
 		o.first = (o.first + 1) % len(o.ring)
@@ -78,13 +75,28 @@ func (o *observer) store() {
 	}
 }
 
-func (o *observer) draw() fate {
+// drawTenant draws the loss and the noise of one tenant's part of a scrape.
+func (o *observer) drawTenant(s *scrape, t *loadline.TenantRange, rng *rand.Rand) {
+	for i := t.FirstService; i < t.FirstService+t.Services; i++ {
+		s.services[i] = o.draw(rng)
+		n := len(s.Services[i].Pods)
+		s.pods[i] = slices.Grow(s.pods[i][:0], n)[:n]
+		for j := range s.pods[i] {
+			s.pods[i][j] = o.draw(rng)
+		}
+	}
+	for i := t.FirstKind; i < t.FirstKind+t.Kinds; i++ {
+		s.kinds[i] = o.draw(rng)
+	}
+}
+
+func (o *observer) draw(rng *rand.Rand) fate {
 	f := fate{cpuNoise: 1}
 	if o.metrics.Loss > 0 {
-		f.lost = o.rng.Float64() < o.metrics.Loss
+		f.lost = rng.Float64() < o.metrics.Loss
 	}
 	if o.metrics.CPUNoise > 0 {
-		f.cpuNoise = max(0, 1+o.metrics.CPUNoise*o.rng.NormFloat64())
+		f.cpuNoise = max(0, 1+o.metrics.CPUNoise*rng.NormFloat64())
 	}
 	return f
 }
@@ -117,19 +129,20 @@ func (o *observer) span(now time.Duration, has func(i int) bool) (oldest, newest
 	return oldest, newest
 }
 
-// observe answers all queries at once.
-func (o *observer) observe(now time.Duration, cp *ControlPlane, into *loadline.Observation) {
+// observe answers all queries of a tenant at once.
+func (o *observer) observe(now time.Duration, cp *ControlPlane, of loadline.TenantRange, into *loadline.Observation) {
 	into.At = Time(now)
-	into.Services = resize(into.Services, len(o.app.Services))
-	into.Kinds = resize(into.Kinds, len(o.app.Kinds))
+	into.Services = resize(into.Services, of.Services)
+	into.Kinds = resize(into.Kinds, of.Kinds)
 	into.Nodes = resize(into.Nodes, len(cp.Nodes()))
 	for i := range into.Services {
-		o.service(now, i, &into.Services[i])
-		into.Services[i].Brownout = cp.Allocation()[i].Brownout
-		o.pods(now, i, cp, &into.Services[i])
+		service := of.FirstService + i
+		o.service(now, service, &into.Services[i])
+		into.Services[i].Brownout = cp.Allocation()[service].Brownout
+		o.pods(now, service, cp, &into.Services[i])
 	}
 	for i := range into.Kinds {
-		o.kind(now, i, &into.Kinds[i])
+		o.kind(now, of.FirstKind+i, &into.Kinds[i])
 	}
 	for i := range into.Nodes {
 		into.Nodes[i] = o.node(now, i)

@@ -51,7 +51,7 @@ func (c *ControlPlane) place(slot int, now time.Duration) bool {
 	if c.cfg.PodStart != nil && p.Node >= 0 {
 		p.startAt = c.containerStart(&c.nodes[p.Node], p.Service, now)
 	}
-	p.due = p.startAt + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+	p.due = p.startAt + c.startup[p.Service].DrawTime(c.rng[p.Service], c.cfg.StartupFactor)
 	c.startContainer(slot, now)
 	return true
 }

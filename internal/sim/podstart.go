@@ -31,10 +31,10 @@ func (c *ControlPlane) containerStart(n *Node, service int, now time.Duration) t
 	n.startFree = turn + c.cfg.PodStart.Each
 	image := &n.images[service]
 	if *image == Never {
-		*image = max(now, n.pullFree) + c.startPull.DrawTime(c.rng, 1)
+		*image = max(now, n.pullFree) + c.startPull.DrawTime(c.rng[service], 1)
 		n.pullFree = *image
 	}
-	return max(turn, *image) + c.startAlone.DrawTime(c.rng, 1)
+	return max(turn, *image) + c.startAlone.DrawTime(c.rng[service], 1)
 }
 
 // startContainer notifies the engine if a container starts now.

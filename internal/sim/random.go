@@ -14,6 +14,22 @@ func Stream(seed uint64, purpose, index uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed^0x9e3779b97f4a7c15, purpose<<32|index))
 }
 
+// TenantSeed is the seed of one of several applications on a cluster. Its requests are those of a
+// run in which it is alone with this seed.
+func TenantSeed(seed uint64, tenant int) uint64 { return seed + uint64(tenant)<<32 }
+
+// TenantStreams are one stream of a purpose for each tenant, by service.
+func TenantStreams(app *loadline.App, seed, purpose uint64) []*rand.Rand {
+	streams := make([]*rand.Rand, 0, len(app.Services))
+	for t, tenant := range app.TenantRanges() {
+		stream := Stream(TenantSeed(seed, t), purpose, 0)
+		for range tenant.Services {
+			streams = append(streams, stream)
+		}
+	}
+	return streams
+}
+
 // Purposes of random streams.
 const (
 	StreamArrivals uint64 = iota + 1

@@ -101,3 +101,36 @@ func (r *Reading) Resize(services, kinds, nodes int) {
 		r.Nodes = make([]NodeReading, nodes)
 	}
 }
+
+// copyFrom makes the reading a copy of another one of the same application, in its own memory.
+func (r *Reading) copyFrom(from *Reading) {
+	r.At = from.At
+	r.Resize(len(from.Services), len(from.Kinds), len(from.Nodes))
+	for i := range from.Services {
+		to, s := &r.Services[i], &from.Services[i]
+		to.Of, to.Ended, to.Pods = s.Of, s.Ended, append(to.Pods[:0], s.Pods...)
+		to.Latency.copyFrom(&s.Latency)
+		to.Own.copyFrom(&s.Own)
+	}
+	for i := range from.Kinds {
+		latency := r.Kinds[i].Latency
+		latency.copyFrom(&from.Kinds[i].Latency)
+		r.Kinds[i] = from.Kinds[i]
+		r.Kinds[i].Latency = latency
+	}
+	copy(r.Nodes, from.Nodes)
+	r.Calls = append(r.Calls[:0], from.Calls...)
+}
+
+func (l *LatencyReading) copyFrom(from *LatencyReading) {
+	own := l.Histogram
+	*l = *from
+	if from.Histogram == nil {
+		return
+	}
+	if own == nil {
+		own = NewHistogram(ExporterBits)
+	}
+	own.CopyFrom(from.Histogram)
+	l.Histogram = own
+}

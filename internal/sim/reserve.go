@@ -10,8 +10,9 @@ import (
 )
 
 // reserve is the placeholder pods of Config.Reserve, or of the last plan that has a reserve: a
-// Deployment of pods with a negative priority that do nothing. Each requests as much as the largest
-// pod of the application when the first of them is created, so that any pod fits in its place. They
+// Deployment of pods with a negative priority that do nothing. Each requests as much as the plan
+// says, or as the largest pod of the application when the first of them is created, so that any pod
+// fits in its place. They
 // count in Node.Requested; the scheduler removes them for a pod that has no room otherwise, and they
 // are pending again, for which a node autoscaler adds a node. They use neither CPU nor memory.
 type reserve struct {
@@ -24,14 +25,19 @@ func (c *ControlPlane) startReserve() {
 	if c.cfg.Reserve <= 0 {
 		return
 	}
-	c.setReserve(loadline.Room{Cores: c.cfg.Reserve}, 0)
+	c.setReserve(loadline.Room{Cores: c.cfg.Reserve}, loadline.Room{}, 0)
 	for c.reserveOn(-1) > 0 && c.elastic && c.provision(0, true) > 0 {
 		c.placeReserve(0)
 	}
 }
 
-// sizeReserve chooses the size of a placeholder pod, once.
-func (c *ControlPlane) sizeReserve() {
+// sizeReserve chooses the size of a placeholder pod: the given one, which replaces those of another
+// size, or once that of the largest pod.
+func (c *ControlPlane) sizeReserve(pod loadline.Room, now time.Duration) {
+	if each := (pool.Amount{Cores: pod.Cores, Memory: pod.Memory}); each != (pool.Amount{}) && each != c.reserve.each {
+		c.dropReserve(0, now)
+		c.reserve.each = each
+	}
 	if c.reserve.each != (pool.Amount{}) {
 		return
 	}
@@ -44,13 +50,13 @@ func (c *ControlPlane) sizeReserve() {
 	}
 }
 
-// setReserve changes the number of placeholder pods to what keeps a room free. Those that are
-// pending go first, then the newest.
-func (c *ControlPlane) setReserve(room loadline.Room, now time.Duration) {
+// setReserve changes the number of placeholder pods to what keeps a room free, in pods of a size;
+// zero = sizeReserve chooses it.
+func (c *ControlPlane) setReserve(room, pod loadline.Room, now time.Duration) {
 	if room == (loadline.Room{}) && len(c.reserve.on) == 0 {
 		return
 	}
-	c.sizeReserve()
+	c.sizeReserve(pod, now)
 	pods := math.Ceil(room.Cores/c.reserve.each.Cores - 1e-9)
 	if each := c.reserve.each.Memory; each > 0 {
 		pods = max(pods, math.Ceil(float64(room.Memory)/float64(each)-1e-9))
@@ -59,7 +65,14 @@ func (c *ControlPlane) setReserve(room loadline.Room, now time.Duration) {
 		c.reserve.on = append(c.reserve.on, -1)
 		c.openBatch(now, true)
 	}
-	for len(c.reserve.on) > int(max(pods, 0)) {
+	c.dropReserve(int(max(pods, 0)), now)
+	c.placeReserve(now)
+}
+
+// dropReserve removes placeholder pods down to a number. Those that are pending go first, then the
+// newest.
+func (c *ControlPlane) dropReserve(keep int, now time.Duration) {
+	for len(c.reserve.on) > keep {
 		last := slices.Index(c.reserve.on, -1)
 		if last < 0 {
 			last = len(c.reserve.on) - 1
@@ -67,7 +80,6 @@ func (c *ControlPlane) setReserve(room loadline.Room, now time.Duration) {
 		}
 		c.reserve.on = slices.Delete(c.reserve.on, last, last+1)
 	}
-	c.placeReserve(now)
 }
 
 // placeReserve binds pending placeholder pods to the emptiest nodes with room; those of nodes
@@ -170,6 +182,11 @@ func (c *ControlPlane) reserveItems(node int) {
 // ReservePending is how many placeholder pods wait for a node, and what each requests.
 func (c *ControlPlane) ReservePending() (pods int, each pool.Amount) {
 	return c.reserveOn(-1), c.reserve.each
+}
+
+// ReservePods is how many placeholder pods there are, and what each requests.
+func (c *ControlPlane) ReservePods() (pods int, each pool.Amount) {
+	return len(c.reserve.on), c.reserve.each
 }
 
 // unclaimed is the mean share of both resources that nothing requests.

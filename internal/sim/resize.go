@@ -22,7 +22,7 @@ func (c *ControlPlane) resizeNow(slot int, now time.Duration) {
 		c.kubelet.PodStopped(slot)
 		p.Phase = loadline.PodStarting
 		p.startAt = now
-		p.due = now + c.startup[p.Service].DrawTime(c.rng, c.cfg.StartupFactor)
+		p.due = now + c.startup[p.Service].DrawTime(c.rng[p.Service], c.cfg.StartupFactor)
 		c.startContainer(slot, now)
 	} else {
 		c.kubelet.PodResized(slot)

@@ -63,7 +63,7 @@ func (e *Engine) retry(a attempt) bool {
 	v := &e.visits[i]
 	v.user, v.tried, v.state = a.user, a.tried+1, backingOff
 	most := min(float64(uint64(1)<<min(v.tried, 8)-1), maxBackoff)
-	e.queue.push(e.now+int64(e.jitter.Float64()*most*c.backoff), backoffOver, i)
+	e.queue.push(e.now+int64(e.jitter[c.service].Float64()*most*c.backoff), backoffOver, i)
 	return true
 }
 

@@ -49,12 +49,12 @@ type Engine struct {
 	users       []user
 	freeUser    int32
 	kindBudgets []budget
-	jitter      *rand.Rand
+	jitter      []*rand.Rand // by called service
 
-	nextControl int64 // when the control plane is next due
-	cpDirty     bool  // nextControl may have changed
-	disturbed   int   // disturbances applied so far
-	phase       *rand.Rand
+	nextControl int64        // when the control plane is next due
+	cpDirty     bool         // nextControl may have changed
+	disturbed   int          // disturbances applied so far
+	phase       []*rand.Rand // by service
 	events      uint64
 }
 
@@ -92,39 +92,51 @@ func New(cfg sim.Config) *Engine {
 		meter:        sim.NewMeter(app, cfg.WarmUp),
 		freeVisit:    none,
 		freeUser:     none,
-		phase:        sim.Stream(cfg.Seed, sim.StreamPhase, 0),
-		jitter:       sim.Stream(cfg.Seed, sim.StreamClients, 0),
+		phase:        sim.TenantStreams(app, cfg.Seed, sim.StreamPhase),
+		jitter:       sim.TenantStreams(app, cfg.Seed, sim.StreamClients),
 	}
 	var roots []int32
 	edges := sim.Edges(app)
 	e.calls, roots, e.deadlines = compile(app, edges)
 	e.connections = newConnections(app, edges)
 	e.made = make([]sim.CallReading, len(edges))
-	for i := range app.Services {
-		e.services = append(e.services, newService(&app.Services[i], cfg.Seed, uint64(i)))
-		if app.Services[i].Hold > 0 {
-			e.holders = append(e.holders, int32(i))
+	for t, tenant := range app.TenantRanges() {
+		seed := sim.TenantSeed(cfg.Seed, t)
+		for own := range tenant.Services {
+			i := tenant.FirstService + own
+			e.services = append(e.services, newService(&app.Services[i], seed, uint64(own)))
+			if app.Services[i].Hold > 0 {
+				e.holders = append(e.holders, int32(i))
+			}
 		}
 	}
 	e.cp = sim.NewControlPlane(cfg, e.meter, e)
 	e.cp.Start()
 	e.nextControl = int64(e.cp.Next())
-	for k := range app.Kinds {
-		kind := &app.Kinds[k]
-		src := source{
-			rng:   sim.Stream(cfg.Seed, sim.StreamArrivals, uint64(k)),
-			root:  roots[k],
-			users: newUsers(kind.Users, cfg.Seed, uint64(k)),
+	for t, tenant := range app.TenantRanges() {
+		seed := sim.TenantSeed(cfg.Seed, t)
+		for own := range tenant.Kinds {
+			e.addSource(tenant.FirstKind+own, seed, uint64(own), roots)
 		}
-		src.keeps = src.users != nil || kind.Retries.Attempts > 0
-		e.sources = append(e.sources, src)
-		e.kindBudgets = append(e.kindBudgets, newBudget(kind.RetryBudget))
-		if src.users != nil {
-			e.beginSessions(int32(k))
-		}
-		e.scheduleArrival(int32(k))
 	}
 	return e
+}
+
+// addSource begins the arrivals of a kind of request, with the streams of its number.
+func (e *Engine) addSource(k int, seed, number uint64, roots []int32) {
+	kind := &e.app.Kinds[k]
+	src := source{
+		rng:   sim.Stream(seed, sim.StreamArrivals, number),
+		root:  roots[k],
+		users: newUsers(kind.Users, seed, number),
+	}
+	src.keeps = src.users != nil || kind.Retries.Attempts > 0
+	e.sources = append(e.sources, src)
+	e.kindBudgets = append(e.kindBudgets, newBudget(kind.RetryBudget))
+	if src.users != nil {
+		e.beginSessions(int32(k))
+	}
+	e.scheduleArrival(int32(k))
 }
 
 func newService(s *loadline.Service, seed, i uint64) service {

@@ -81,7 +81,7 @@ func (e *Engine) PodReady(slot int) {
 	r.queueHead, r.queueTail = none, none
 	r.at, r.busyAt, r.readyAt = e.now, e.now, e.now
 	// Quota periods of different pods are not aligned. The present one has begun, unused.
-	r.periodEnd = e.now - e.phase.Int64N(periodNs)
+	r.periodEnd = e.now - e.phase[r.service].Int64N(periodNs)
 	r.budget = 0
 	e.size(r, slot)
 	e.setBase(int32(slot), e.app.Services[r.service].IdleCPU)
