@@ -24,9 +24,6 @@ import (
 	"github.com/loadline/loadline/internal/sim/pool"
 )
 
-// reserveEvery is the time between two updates of a reserve.
-const reserveEvery = 10 * time.Second
-
 // reserves holds the reserve of each class. It knows the applications by the status of
 // their LoadLines, whichever process runs them.
 type reserves struct {
@@ -41,7 +38,7 @@ func newReserves(c *Controller) *reserves {
 
 // Reconcile updates the reserve of a class, again and again.
 func (r *reserves) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	result := reconcile.Result{RequeueAfter: reserveEvery}
+	result := reconcile.Result{RequeueAfter: reserve.Every}
 	err := contained(r.Log, "reserve of "+request.Name, func() error {
 		var class v1alpha1.LoadLineClass
 		if err := r.Client.Get(ctx, request.NamespacedName, &class); err != nil {
@@ -55,7 +52,7 @@ func (r *reserves) Reconcile(ctx context.Context, request reconcile.Request) (re
 		if !class.DeletionTimestamp.IsZero() || r.DryRun {
 			return nil
 		}
-		return r.update(withPass(ctx, r.Now(), reserveEvery), &class)
+		return r.update(withPass(ctx, r.Now(), reserve.Every), &class)
 	})
 	return result, err
 }
@@ -140,11 +137,7 @@ func (d *demands) add(l *v1alpha1.LoadLine) {
 			continue
 		}
 		pod := resource.RoomOf(&v1alpha1.Amount{CPU: a.CPURequest, Memory: a.MemoryRequest})
-		wish.Requested.Cores += pod.Cores * float64(*a.Replicas)
-		wish.Requested.Memory += pod.Memory * int64(*a.Replicas)
-		if l.Status.Reserve != nil {
-			wish.LargestPod = loadline.Room{Cores: max(wish.LargestPod.Cores, pod.Cores), Memory: max(wish.LargestPod.Memory, pod.Memory)}
-		}
+		wish.Count(pod, int(*a.Replicas), l.Status.Reserve != nil)
 	}
 	d.wishes = append(d.wishes, wish)
 }
@@ -172,17 +165,13 @@ func (r *reserves) size(now time.Time, class *v1alpha1.LoadLineClass, d demands)
 			s.Resume(now, resource.RoomOf(was.Wanted), resource.RoomOf(was.PodSize))
 		}
 	}
-	wanted, pod := s.Size(now, leadOf(class), d.wishes)
-	if most := class.Spec.Reserve.Max; most != nil {
-		limit := resource.Room(*most)
-		wanted = loadline.Room{Cores: min(wanted.Cores, limit.Cores), Memory: min(wanted.Memory, limit.Memory)}
-		return reserve.InPods(wanted, pod, limit), wanted
+	var most *loadline.Room
+	if class.Spec.Reserve.Max != nil {
+		limit := resource.Room(*class.Spec.Reserve.Max)
+		most = &limit
 	}
-	return reserve.InPods(wanted, pod, loadline.Room{Cores: 1e9, Memory: 1 << 62}), wanted
+	return s.Pods(now, leadOf(class), d.wishes, most)
 }
-
-// defaultLead is until a node is ready and its pods are, without node pools.
-const defaultLead = 2 * time.Minute
 
 // leadOf is the time until the slowest pool has a new node.
 func leadOf(class *v1alpha1.LoadLineClass) time.Duration {
@@ -190,7 +179,7 @@ func leadOf(class *v1alpha1.LoadLineClass) time.Duration {
 	for i := range class.Spec.NodePools {
 		lead = max(lead, class.Spec.NodePools[i].Startup.Span())
 	}
-	return cmp.Or(lead, defaultLead)
+	return cmp.Or(lead, reserve.DefaultLead)
 }
 
 // nodeOf is the type of the first pool that has one, for its price.

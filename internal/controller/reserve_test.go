@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/reserve"
 )
 
 // room is a cluster with a class and the LoadLines of some applications.
@@ -100,7 +101,7 @@ func (o *room) update(after time.Duration) *v1alpha1.LoadLineClass {
 	o.t.Helper()
 	o.now = o.now.Add(after)
 	result, err := o.r.Reconcile(o.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "standard"}})
-	if err != nil || result.RequeueAfter != reserveEvery {
+	if err != nil || result.RequeueAfter != reserve.Every {
 		o.t.Fatalf("%+v, %v", result, err)
 	}
 	return o.class()
@@ -170,7 +171,7 @@ func TestTwoApplicationsShareAReserve(t *testing.T) {
 		t.Errorf("%d placeholders", n)
 	}
 	o.run(5)
-	c = o.update(reserveEvery)
+	c = o.update(reserve.Every)
 	heldBecause(t, c, v1alpha1.ReasonHeld)
 	s := c.Status.Reserve
 	if s.Wanted.CPU.String() != "5" || s.Held.CPU.String() != "5" || s.Held.Memory.String() != "5Gi" || s.Pods != 5 ||

@@ -15,7 +15,22 @@ type Wish struct {
 	LargestPod loadline.Room // of those that may come
 }
 
+// Count adds replicas of a service: what they request, and, of an application that wants room, the
+// size of a pod that may come.
+func (w *Wish) Count(pod loadline.Room, replicas int, wants bool) {
+	w.Requested.Cores += pod.Cores * float64(replicas)
+	w.Requested.Memory += pod.Memory * int64(replicas)
+	if wants {
+		w.LargestPod = larger(w.LargestPod, pod)
+	}
+}
+
 const (
+	// Every is the time between two updates of a reserve.
+	Every = 10 * time.Second
+	// DefaultLead is until a node is ready and its pods are, where the pools of nodes are not known.
+	DefaultLead = 2 * time.Minute
+
 	// recordStep is the time between two entries of the record.
 	recordStep = time.Minute
 	// recordLength is how many there are: six hours, which is longer than a burst and
@@ -55,6 +70,18 @@ func (s *Shared) Size(now time.Time, lead time.Duration, wishes []Wish) (room, p
 		room, pod = larger(room, w.room), larger(pod, w.pod)
 	}
 	return room, pod
+}
+
+// Pods are what holds the room for all applications together, and the room that they are for, within
+// a maximum; nil = any.
+func (s *Shared) Pods(now time.Time, lead time.Duration, wishes []Wish, most *loadline.Room) (Pods, loadline.Room) {
+	wanted, pod := s.Size(now, lead, wishes)
+	limit := loadline.Room{Cores: 1e9, Memory: 1 << 62}
+	if most != nil {
+		limit = *most
+		wanted = loadline.Room{Cores: min(wanted.Cores, limit.Cores), Memory: min(wanted.Memory, limit.Memory)}
+	}
+	return InPods(wanted, pod, limit), wanted
 }
 
 // coarse rounds up to one of four steps from a power of two to the next.
