@@ -6,6 +6,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 // Run identifies the run of a result.
@@ -13,13 +14,15 @@ type Run struct {
 	Policy, App, Workload, Engine string
 	Seed                          uint64
 	Duration                      time.Duration
-	Cluster                       string // "" = the application's own nodes
-	Currency                      string // of the bill
+	Cluster                       string      // "" = the application's own nodes
+	Currency                      string      // of the bill
+	Prices                        pool.Prices // by which the bill is allocated to several applications
 }
 
 // Result of a run. Ratios are shares of 1, and null if the denominator is zero. Requests include
 // those that users would have sent, had they not left. Requests, failures, the SLO and latencies exclude
-// the warm-up; cost and changes include it.
+// the warm-up; cost and changes include it. Of several applications on the cluster, OverSLORatio is
+// that of the one in which it is highest.
 type Result struct {
 	Policy   string `json:"policy"`
 	App      string `json:"app"`
@@ -49,6 +52,25 @@ type Result struct {
 
 	Kinds    []Kind    `json:"kinds"`
 	Services []Service `json:"services"`
+
+	Applications []Application `json:"applications,omitempty"` // if there are several on the cluster
+}
+
+// Application is one of several on a cluster.
+type Application struct {
+	Name         string  `json:"name"`
+	Requests     Number  `json:"requests"`
+	FailedRatio  Number  `json:"failed_ratio"`
+	OverSLORatio Number  `json:"over_slo_ratio"`
+	LeftRatio    Number  `json:"left_ratio"`
+	Latency      Latency `json:"latency_ms"`
+	CoreHours    Number  `json:"core_hours"`
+	GiBHours     Number  `json:"gib_hours"`
+	MeanReplicas Number  `json:"mean_replicas"`
+	Changes      Number  `json:"changes"`
+	// Bill is its share of the cluster's: by the larger of requested and used cores and GiB of its
+	// pods, at their prices. Idle nodes and the reserve are shared in proportion.
+	Bill Number `json:"bill"`
 }
 
 // Latency in milliseconds, of requests that completed.
@@ -138,6 +160,9 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 		r.Services = append(r.Services, serviceOf(&app.Services[i], s, seconds))
 	}
 	r.OptionalDroppedRatio = ratio(dropped, asked)
+	if len(app.Tenants) > 0 {
+		r.addApplications(app, m, run.Prices)
+	}
 	return r
 }
 

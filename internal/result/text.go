@@ -40,6 +40,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	}
 	r.writeKinds(&b)
 	r.writeServices(&b)
+	r.writeApplications(&b)
 	r.writeBill(&b)
 	r.writeVerdict(&b)
 	_, err := io.WriteString(w, b.String())
@@ -120,9 +121,10 @@ func (r *Result) writeVerdict(b *strings.Builder) {
 	case math.IsNaN(over):
 		fmt.Fprintln(b, "No requests ended: the SLO cannot be evaluated.")
 	case r.SLOMet():
-		fmt.Fprintf(b, "The cost counts: %s of all requests over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), 100*CountsIf)
+		fmt.Fprintf(b, "The cost counts: %s of %s over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), r.whose(),
+			100*CountsIf)
 	default:
-		fmt.Fprintf(b, "The cost does not count: %s of all requests over the SLO, more than %g %%.\n", Percent(r.OverSLORatio),
+		fmt.Fprintf(b, "The cost does not count: %s of %s over the SLO, more than %g %%.\n", Percent(r.OverSLORatio), r.whose(),
 			100*CountsIf)
 	}
 	if r.LeftRatio > 0 {
