@@ -123,8 +123,22 @@ func rowOf(c Case, byCase map[Case][]*Record, order []Case, baseline string) Row
 	row.Bound = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Bound }))
 	row.AboveBound = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Result.Bill - r.Bound }))
 	row.BoundCoreHours = intervalOf(valuesOf(runs, func(r *Record) result.Number { return r.BoundCoreHours }))
+	row.Applications = applicationRows(runs)
 	row.BelowBound = slices.ContainsFunc(runs, func(r *Record) bool { return r.BelowBound })
 	return row
+}
+
+// applicationRows of runs with several applications.
+func applicationRows(runs []*Record) []ApplicationRow {
+	var all []ApplicationRow
+	for i, a := range runs[0].Result.Applications {
+		all = append(all, ApplicationRow{
+			Name: a.Name,
+			Over: IntervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Result.Applications[i].OverSLORatio })),
+			Bill: IntervalOf(valuesOf(runs, func(r *Record) result.Number { return r.Result.Applications[i].Bill })),
+		})
+	}
+	return all
 }
 
 // sameCell reports whether two cases differ in what is deployed at most.

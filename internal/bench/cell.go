@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
+	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -29,6 +31,8 @@ type cell struct {
 	training     *workload.Workload // likewise; nil = nothing is trained
 	past         *workload.Workload // of the days before; nil = no policy starts with them
 	memory       memory
+	warmUp       time.Duration
+	alone        []*cell // each of several applications alone in the cluster, for calibration and history; empty = there is one
 }
 
 // job is one run to be made.
@@ -68,10 +72,18 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cell{scene: s.Name, app: a, workload: w.Name, cluster: s.Cluster, begin: s.Begin, perturbation: s.Perturbation}
+	c := &cell{scene: s.Name, app: a, workload: w.Name, cluster: s.Cluster, begin: s.Begin, perturbation: s.Perturbation, warmUp: m.WarmUp}
+	if s.FromStart {
+		c.warmUp = 0
+	}
+	if c.alone, err = m.aloneCells(o, s); err != nil {
+		return nil, err
+	}
 	which := wholePart
-	if m.calibrates() {
+	if m.calibrates() || m.trains() || m.warms() {
 		which = testPart
+	}
+	if m.calibrates() && len(c.alone) == 0 {
 		if c.validation, err = o.validation(w); err != nil {
 			return nil, err
 		}
@@ -79,20 +91,18 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 			c.begins = w.Given.Begins
 		}
 	}
-	if m.trains() {
-		which = testPart
+	if m.trains() && len(c.alone) == 0 {
 		if c.training, err = o.training(w); err != nil {
 			return nil, err
 		}
 	}
-	if m.warms() {
-		which = testPart
+	if m.warms() && len(c.alone) == 0 {
 		if c.past, err = o.past(w); err != nil {
 			return nil, err
 		}
 	}
 	for i := range m.Seeds {
-		plain, err := o.open(w, which, m.FirstSeed+uint64(i))
+		plain, err := c.open(o, w, which, m.FirstSeed+uint64(i))
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +119,41 @@ func (m Matrix) cell(o *opened, s Scene) (*cell, error) {
 		c.announced = p.announced(c.duration())
 	}
 	return c, m.checkCell(c)
+}
+
+// open the workload of a run; of several applications, each draws its own.
+func (c *cell) open(o *opened, w Workload, which part, seed uint64) (*workload.Workload, error) {
+	if len(w.Of) == 0 {
+		return o.open(w, which, seed)
+	}
+	var of []*workload.Workload
+	for i := range w.Of {
+		one, err := o.open(w.Of[i], which, sim.TenantSeed(seed, i))
+		if err != nil {
+			return nil, err
+		}
+		of = append(of, one)
+	}
+	return workload.Join(w.Name, c.app.Model, of)
+}
+
+// aloneCells are those of several applications alone in the cluster of a scene; none of one.
+func (m Matrix) aloneCells(o *opened, s Scene) ([]*cell, error) {
+	if len(s.App.Model.Tenants) != len(s.Workload.Of) {
+		return nil, fmt.Errorf("%d workloads for %d applications: must be one for each", len(s.Workload.Of), len(s.App.Model.Tenants))
+	}
+	var all []*cell
+	for i, w := range s.Workload.Of {
+		app := apps.Split(s.App.Model)[i]
+		one, err := m.cell(o, Scene{
+			App: App{Name: app.Name, Model: app}, Workload: w, Cluster: s.Cluster, Begin: s.Begin, Perturbation: none, FromStart: s.FromStart,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("application %s: %w", app.Name, err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 func (m Matrix) calibrates() bool {
@@ -139,6 +184,11 @@ func (m Matrix) checkCell(c *cell) error {
 		faults = append(faults, err)
 	}
 	for i, p := range m.Policies {
+		if len(c.alone) > 0 && (p.Trained || p.needsSearch()) {
+			faults = append(faults, fmt.Errorf("policy %s: it is trained or searched for one application, and %s is %d: leave it out",
+				p.Label, c.app.Name, len(c.alone)))
+			continue
+		}
 		if p.Trained {
 			if err := checkTrained(p, c.app); err != nil {
 				faults = append(faults, fmt.Errorf("policy %s: %w", p.Label, err))
@@ -156,7 +206,7 @@ func (m Matrix) checkCell(c *cell) error {
 			faults = append(faults, fmt.Errorf("policy %s: it cannot start with a history; planner can", p.Label))
 		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
-		case p.Calibrated:
+		case p.Calibrated && len(c.alone) == 0: // several were checked alone
 			faults = append(faults, CheckCalibration(p.Spec, c.app.Model))
 		case p.needsSearch():
 			faults = append(faults, CheckOracle(p.Spec, c.app.Model))
@@ -180,7 +230,7 @@ func (c *cell) duration() time.Duration { return c.loads[0].Duration() }
 func (m Matrix) spec(c *cell, policy string, seed int) simulate.Spec {
 	return simulate.Spec{
 		App: c.app.Model, Workload: c.workload, Policy: policy, Engine: m.Engine, Duration: c.duration(),
-		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: m.WarmUp, Perturb: c.perturb, Cluster: c.cluster, Begin: c.begin,
+		Seed: m.FirstSeed + uint64(seed), CPU: m.CPU, WarmUp: c.warmUp, Perturb: c.perturb, Cluster: c.cluster, Begin: c.begin,
 		Announced: c.announced,
 	}
 }

@@ -57,7 +57,7 @@ func digest(what any) (string, error) {
 func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) {
 	nameless := *load
 	nameless.Name = ""
-	content, err := policyByContent(s.Policy)
+	content, err := policiesByContent(s)
 	if err != nil {
 		return "", err
 	}
@@ -77,6 +77,20 @@ func keyOf(s simulate.Spec, load *workload.Workload, extra any) (string, error) 
 		Settings: s.GuardSettings, Interval: s.Interval, Axes: s.Axes, Begin: s.Begin, Partial: s.Partial, Announced: s.Announced,
 		Extra: extra,
 	})
+}
+
+// policiesByContent identifies the policies of all applications.
+func policiesByContent(s simulate.Spec) (string, error) {
+	specs, err := policy.EachApplication(s.Policy, s.App)
+	for i := range specs {
+		if err == nil {
+			specs[i], err = policyByContent(specs[i])
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return policy.JoinApplications(s.App, specs), nil
 }
 
 // policyByContent identifies a trained policy by the content of its file, and one that starts with

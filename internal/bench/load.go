@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,10 @@ type Workload struct {
 
 	// Given is a workload in memory. Of the fields above only the name is then used.
 	Given *Given
+
+	// Of are the workloads of several applications that are joined in one, in their order. Of the
+	// fields above only the name is then used.
+	Of []Workload
 }
 
 // Given is a workload in memory: the load of the runs, and validation data for calibration.
@@ -55,6 +60,13 @@ func Hour(n int) Span {
 
 // Shorter is the workload with another length: of a trace, the beginnings of its parts.
 func (w Workload) Shorter(d time.Duration) Workload {
+	if len(w.Of) > 0 {
+		w.Of = slices.Clone(w.Of)
+		for i := range w.Of {
+			w.Of[i] = w.Of[i].Shorter(d)
+		}
+		return w
+	}
 	if !w.Trace {
 		w.Options.Duration, w.Past = d, min(w.Past, d)
 		return w

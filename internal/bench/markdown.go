@@ -34,12 +34,32 @@ func (r *Results) WriteMarkdown(w io.Writer) error {
 		for _, row := range cell {
 			writeRow(&b, row)
 		}
+		writeApplications(&b, cell)
 		if slices.ContainsFunc(cell, func(row Row) bool { return row.BelowBound }) {
 			fmt.Fprintf(&b, "\n! %s\n", belowLegend)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeApplications writes what each of several applications has of a cell.
+func writeApplications(b *strings.Builder, cell []Row) {
+	if len(cell[0].Applications) == 0 {
+		return
+	}
+	b.WriteString("\nBy application: its share of the bill, and of its requests over the SLO. The worst application decides.\n\n| policy |")
+	for _, a := range cell[0].Applications {
+		fmt.Fprintf(b, " %s |", a.Name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(cell[0].Applications)) + "\n")
+	for _, row := range cell {
+		fmt.Fprintf(b, "| %s |", row.Case.Label)
+		for _, a := range row.Applications {
+			fmt.Fprintf(b, " %.3g, %s |", float64(a.Bill.Mean), result.Percent(a.Over.Mean))
+		}
+		b.WriteByte('\n')
+	}
 }
 
 // cells are the rows of one application, workload and perturbation each.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/outlook"
@@ -35,6 +36,7 @@ const (
 // notebook records the changes of decisions.
 type notebook struct {
 	app       *loadline.App
+	prices    pool.Prices
 	now       []loadline.Allocation // desired allocations of the services
 	noted     []loadline.Allocation // last recorded
 	decisions []Decision
@@ -43,14 +45,12 @@ type notebook struct {
 	applied   *policy.Schedule
 	every     time.Duration // resolution of applied; 0 = exact
 
-	twin                    *outlook.Twin
 	replicaChanges, resizes int
 	refused                 map[string]bool // axes on which changes were not allowed
 }
 
 func newNotebook(app *loadline.App, prices pool.Prices) *notebook {
-	n := &notebook{app: app, moved: map[string]bool{}, refused: map[string]bool{}, applied: policy.NewSchedule(app),
-		twin: &outlook.Twin{App: app, Prices: prices, WithoutUsers: true}}
+	n := &notebook{app: app, prices: prices, moved: map[string]bool{}, refused: map[string]bool{}, applied: policy.NewSchedule(app)}
 	for _, s := range app.Services {
 		n.now = append(n.now, loadline.Allocation{Replicas: s.Replicas, Size: s.Size})
 	}
@@ -58,10 +58,25 @@ func newNotebook(app *loadline.App, prices pool.Prices) *notebook {
 	return n
 }
 
+// page is the notebook for one of the applications, whose decisions refer to its own services.
+type page struct {
+	*notebook
+	app   *loadline.App
+	first int // of its services among those of all
+	twin  *outlook.Twin
+}
+
+// hooks that record the decisions of one application.
+func (n *notebook) hooks(application int) simulate.Hooks {
+	own := apps.Split(n.app)[application]
+	p := &page{n, own, n.app.TenantRanges()[application].FirstService, &outlook.Twin{App: own, Prices: n.prices, WithoutUsers: true}}
+	return simulate.Hooks{Decided: p.decided, Decision: p.note}
+}
+
 // decided adds the twin's estimate to a decision that will be recorded.
-func (n *notebook) decided(d *loadline.Decision, s loadline.Situation) {
+func (n *page) decided(d *loadline.Decision, s loadline.Situation) {
 	for _, sp := range d.Plan.Services {
-		if len(n.decisions) < decisionsAtMost && describeChange(n.noted[sp.Service], s.InFlight[sp.Service].With(sp.Setting)) != "" {
+		if len(n.decisions) < decisionsAtMost && describeChange(n.noted[n.first+sp.Service], s.InFlight[sp.Service].With(sp.Setting)) != "" {
 			n.twin.Foresee(d, s)
 			return
 		}
@@ -69,29 +84,31 @@ func (n *notebook) decided(d *loadline.Decision, s loadline.Situation) {
 }
 
 // note records an applied decision.
-func (n *notebook) note(d *loadline.Decision) {
+func (n *page) note(d *loadline.Decision) {
 	for i := range d.Changed {
 		if c := &d.Changed[i]; c.Guard == guard.AxesGuard {
-			mark(n.refused, n.now[c.Service].With(c.To), n.now[c.Service].With(c.From))
+			now := n.now[n.first+c.Service]
+			mark(n.refused, now.With(c.To), now.With(c.From))
 		}
 	}
 	if d.Applied.IsZero() {
 		return
 	}
 	for _, sp := range d.Plan.Services {
-		before := n.now[sp.Service]
+		service := n.first + sp.Service
+		before := n.now[service]
 		after := before.With(sp.Setting)
-		n.now[sp.Service] = after
+		n.now[service] = after
 		n.watch(before, after)
-		n.apply(sp.Service, sim.Since(d.Applied), after)
-		change := describeChange(n.noted[sp.Service], after)
+		n.apply(service, sim.Since(d.Applied), after)
+		change := describeChange(n.noted[service], after)
 		if change == "" || len(n.decisions) >= decisionsAtMost {
 			n.leftOut++
 			continue
 		}
-		n.noted[sp.Service] = after
+		n.noted[service] = after
 		n.decisions = append(n.decisions, Decision{
-			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.app.Services[sp.Service].Name, Change: change,
+			T: rounded(sim.Since(d.Applied).Seconds()), Service: n.notebook.app.Services[service].Name, Change: change,
 			Reason: decisionlog.Why(d, n.app, sp.Service),
 		})
 	}

@@ -72,7 +72,7 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 		return nil, err
 	}
 	if r.matrix.Policies[j.policy].Warm {
-		if spec.Past, err = j.cell.history(ctx); err != nil {
+		if spec.Past, err = j.cell.histories(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -80,8 +80,7 @@ func (r *runner) simulate(ctx context.Context, j job, spec simulate.Spec, share 
 	spec.Load = load
 	spec.Hooks = simulate.Hooks{
 		CPUTime:  r.options.CPUTime,
-		Decided:  notes.decided,
-		Decision: notes.note,
+		Of:       notes.hooks,
 		Progress: func(at time.Duration) { share(at.Seconds() / spec.Duration.Seconds()) },
 	}
 	out, err := simulate.Run(ctx, spec)

@@ -143,7 +143,7 @@ func (r *runner) fillTask(g *oracleGroup, first job, jobs []job, loads int) erro
 	spec.Engine, spec.Seed = "", oracleSeed
 	spec.Perturb.MetricsLate, spec.Perturb.MetricsLoss, spec.Perturb.CPUNoise = 0, 0, 0
 	g.task = OracleTask{
-		App: first.cell.app.Model, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp, Cluster: first.cell.cluster, Perturb: spec.Perturb,
+		App: first.cell.app.Model, CPU: r.matrix.CPU, WarmUp: first.cell.warmUp, Cluster: first.cell.cluster, Perturb: spec.Perturb,
 		Load: CalibrationLoad{Rates: load, Duration: w.Duration(), Seed: oracleSeed}, Budget: budgetOf(first.cell, loads),
 	}
 	var from []string

@@ -108,7 +108,7 @@ func TestRepeatedScheduleIsTheSameRun(t *testing.T) {
 		run := simulate.Spec{
 			App: app, Load: waves{}, Policy: spec, Engine: "event", Duration: 8 * time.Minute, Seed: 3,
 			Cluster: pool.Cluster{Pools: []pool.Pool{mustPool(t, "cores=2,memory=4Gi,price=0.1,start=20s")}},
-			Hooks:   simulate.Hooks{Decision: notes.note},
+			Hooks:   simulate.Hooks{Decision: notes.hooks(0).Decision},
 		}
 		first, err := simulate.Run(context.Background(), run)
 		if err != nil {

@@ -82,6 +82,23 @@ func (c *cell) history(ctx context.Context) (*history.History, error) {
 	return c.memory.of, c.memory.err
 }
 
+// histories of the days before the cell's runs, one for each application.
+func (c *cell) histories(ctx context.Context) ([]*history.History, error) {
+	of := c.alone
+	if len(of) == 0 {
+		of = []*cell{c}
+	}
+	var all []*history.History
+	for _, one := range of {
+		h, err := one.history(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
 // pastSpec is the run that records the last hours of a past, and the load of those hours.
 func pastSpec(c *cell) (simulate.HistorySpec, error) {
 	w := c.past
@@ -101,6 +118,17 @@ func pastSpec(c *cell) (simulate.HistorySpec, error) {
 
 // pastKey identifies a past by all that it is made of.
 func (c *cell) pastKey() (string, error) {
+	if len(c.alone) > 0 {
+		var keys []string
+		for _, one := range c.alone {
+			key, err := one.pastKey()
+			if err != nil {
+				return "", err
+			}
+			keys = append(keys, key)
+		}
+		return digest(keys)
+	}
 	s, err := pastSpec(c)
 	if err != nil {
 		return "", err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -137,11 +139,14 @@ func (r *runner) preparation(j job, jobs []job) (*preparation, error) {
 
 // calibration of a policy for the job's application and workload, or for all of them.
 func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) {
+	if len(j.cell.alone) > 0 && !p.Once {
+		return r.calibrationOfEach(j, p)
+	}
 	cells := []*cell{j.cell}
 	if p.Once {
 		cells = scenesOf(jobs)
 	}
-	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: r.matrix.WarmUp,
+	task := CalibrationTask{Policy: p.Spec, Axes: p.Axes, Margin: r.matrix.Margin, CPU: r.matrix.CPU, WarmUp: cells[0].warmUp,
 		Churn: r.matrix.Churn, Floors: r.matrix.Floors, Workers: r.options.Workers}
 	var keys []string
 	cost := 0.0
@@ -178,6 +183,59 @@ func (r *runner) calibration(j job, p Policy, jobs []job) (*preparation, error) 
 	}, err
 }
 
+// calibrationOfEach calibrates a policy for each of several applications, alone in their cluster, as
+// their owners would.
+func (r *runner) calibrationOfEach(j job, p Policy) (*preparation, error) {
+	var each []*preparation
+	var keys []string
+	cost := 0.0
+	for _, c := range j.cell.alone {
+		one, err := r.calibration(job{c, j.policy, j.seed}, p, nil)
+		if err != nil {
+			return nil, err
+		}
+		each, keys, cost = append(each, one), append(keys, one.key), cost+one.cost
+	}
+	key, err := digest(keys)
+	return &preparation{
+		key: key, cost: cost,
+		check: func(ctx context.Context, share func(float64)) (*Calibration, error) {
+			var found []*Calibration
+			for i, one := range each {
+				f, err := one.check(ctx, func(s float64) { share((float64(i) + s) / float64(len(each))) })
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, f)
+			}
+			return joinCalibrations(j.cell.app.Model, found), nil
+		},
+	}, err
+}
+
+// joinCalibrations is the setting of all applications together, with the sum of their costs and the
+// share over the SLO of the worst.
+func joinCalibrations(app *loadline.App, found []*Calibration) *Calibration {
+	joined := &Calibration{}
+	join := func(into *Try, of func(*Calibration) *Try) {
+		var specs []string
+		for _, f := range found {
+			t := of(f)
+			specs = append(specs, t.Spec)
+			into.Engine, into.CoreHours, into.Bill = t.Engine, into.CoreHours+t.CoreHours, into.Bill+t.Bill
+			into.Over, into.Violated, into.Changes = max(into.Over, t.Over), into.Violated+t.Violated, into.Changes+t.Changes
+		}
+		into.Spec = policy.JoinApplications(app, specs)
+	}
+	join(&joined.Default, func(f *Calibration) *Try { return &f.Default })
+	join(&joined.Best, func(f *Calibration) *Try { return &f.Best })
+	for _, f := range found {
+		joined.Tried = append(joined.Tried, f.Tried...)
+	}
+	joined.Spec = joined.Best.Spec
+	return joined
+}
+
 // validationKeys identify the runs of a policy on a cell's validation data.
 func (r *runner) validationKeys(c *cell, p Policy) ([]string, error) {
 	var keys []string
@@ -204,8 +262,14 @@ func scenesOf(jobs []job) []*cell {
 		return a.app.Name == b.app.Name && a.workload == b.workload && a.cluster.String() == b.cluster.String()
 	}
 	for _, j := range jobs {
-		if !slices.ContainsFunc(scenes, func(c *cell) bool { return same(c, j.cell) }) {
-			scenes = append(scenes, j.cell)
+		of := j.cell.alone
+		if len(of) == 0 {
+			of = []*cell{j.cell}
+		}
+		for _, one := range of {
+			if !slices.ContainsFunc(scenes, func(c *cell) bool { return same(c, one) }) {
+				scenes = append(scenes, one)
+			}
 		}
 	}
 	return scenes

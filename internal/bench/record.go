@@ -133,6 +133,16 @@ type Row struct {
 	BoundCoreHours *Interval `json:"bound_core_hours,omitempty"`
 	Met            bool      `json:"met"` // at most 1 % of requests over the SLO, in every run; the cost counts only then
 	Runs           []string  `json:"runs"`
+	// Applications are those of a cluster with several; the measures are of all together, and the
+	// share over the SLO that of the worst.
+	Applications []ApplicationRow `json:"applications,omitempty"`
+}
+
+// ApplicationRow is one of several applications over the seeds of a case.
+type ApplicationRow struct {
+	Name string   `json:"name"`
+	Over Interval `json:"over_slo_ratio"`
+	Bill Interval `json:"bill"` // its share
 }
 
 // Interval is a mean over seeds with its 95 % confidence interval.

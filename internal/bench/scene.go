@@ -18,6 +18,8 @@ type Scene struct {
 	Cluster      pool.Cluster // the zero value has the application's own nodes
 	Perturbation string       // name; "" = none
 	Begin        time.Time    // instant that the beginning of the workload stands for; zero = sim.Epoch
+	// FromStart: the SLO is evaluated from the beginning, whatever Matrix.WarmUp is.
+	FromStart bool
 }
 
 // scenes of the comparison: those that are listed, then all combinations of the lists.

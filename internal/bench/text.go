@@ -50,8 +50,22 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 			result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
+	for _, row := range cell {
+		if text := row.applications(); text != "" {
+			fmt.Fprintf(b, "  %s by application, bill and over SLO: %s\n", row.Case.Label, text)
+		}
+	}
 	writeRemarks(b, cell)
 	b.WriteByte('\n')
+}
+
+// applications are the share of the bill and the share over the SLO of each; "" = there is one.
+func (r *Row) applications() string {
+	var all []string
+	for _, a := range r.Applications {
+		all = append(all, fmt.Sprintf("%s %.3g, %s", a.Name, float64(a.Bill.Mean), result.Percent(a.Over.Mean)))
+	}
+	return strings.Join(all, "; ")
 }
 
 // writeRemarks has what a reader must know of the references.

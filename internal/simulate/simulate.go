@@ -23,18 +23,20 @@ import (
 
 // Spec is what to run.
 type Spec struct {
-	App      *loadline.App
+	App      *loadline.App // or several on one cluster, joined by apps.Join
 	Load     sim.Arrivals
 	Workload string // its name, for the result
-	Policy   string // name:key=value,...
+	// Policy is name:key=value,...; of several applications each has one of its own, by the same name
+	// and settings or as policy.EachApplication reads them.
+	Policy string
 	// Decider, if set, is the policy, and Policy only its name. It is used for this run only.
 	Decider loadline.Policy
 	// Announced are events that the policy is given in advance, in simulated time (sim.Time). They do
 	// not change the load.
 	Announced []loadline.Event
-	// Past is a history that the policy learns from before the run; nil = none. Only a HistoryLearner
-	// can have one.
-	Past *history.History
+	// Past is a history for each application, that its policy learns from before the run; nil = none.
+	// Only a HistoryLearner can have one.
+	Past []*history.History
 	// Guard is the fallback rule, name:key=value,..., and puts the guards of production around
 	// the policy. Empty: only the bounds are enforced.
 	Guard string
@@ -104,6 +106,9 @@ type Hooks struct {
 	// noise; both are valid during the call only.
 	Scrape  func(*sim.Reading, *sim.ControlPlane)
 	CPUTime func() time.Duration // of this thread, to time decisions
+	// Of, if set, has the Decision and Decided of each of several applications: decisions and
+	// situations are of one application, and refer to its own services.
+	Of func(application int) Hooks
 }
 
 // Outcome is the result of a run.
@@ -209,25 +214,11 @@ func (s Spec) Validate() error {
 	if s.Partial != nil && len(s.Partial) != len(s.App.Services) {
 		add("%d parts of the SLO for %d services", len(s.Partial), len(s.App.Services))
 	}
-	if policy, err := s.decider(); err != nil {
-		faults = append(faults, err)
-	} else if p, has := policy.(partial); has && s.Partial != nil && !slices.Equal(p.Partial(), s.Partial) {
-		add("policy %s was trained with other shares of the SLO: leave them out to use those of its training, or train it with these",
-			s.Policy)
-	} else if _, err := s.guarded(policy); err != nil {
-		faults = append(faults, err)
-	}
+	faults = append(faults, s.checkTenants())
 	if err := (sim.Metrics{Loss: s.Perturb.MetricsLoss, CPUNoise: s.Perturb.CPUNoise}).Validate(); err != nil {
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
-}
-
-func (s Spec) decider() (loadline.Policy, error) {
-	if s.Decider != nil {
-		return s.Decider, nil
-	}
-	return policy.New(s.Policy, s.model())
 }
 
 // model is the application as policies know it.
@@ -269,94 +260,24 @@ func (s Spec) title() string {
 	return policy.Canonical(s.Policy) + " guarded by " + s.Guard
 }
 
-// guarded puts the guards around a policy; nil without guards.
-func (s Spec) guarded(inner loadline.Policy) (*guard.Guarded, error) {
-	if s.Guard == "" {
-		return nil, nil
-	}
-	rule, err := policy.New(s.Guard, s.model())
-	if err != nil {
-		return nil, fmt.Errorf("guard: the rule: %w", err)
-	}
-	s.setClock(rule)
-	settings := guard.Defaults()
-	if s.GuardSettings != nil {
-		settings = *s.GuardSettings
-	}
-	g, err := guard.Around(settings, s.model(), inner, rule)
-	if err != nil {
-		return nil, fmt.Errorf("guard: %w", err)
-	}
-	if s.Interval > 0 {
-		g.Ladder.SetBeat(s.Interval)
-	}
-	return g, nil
-}
-
-// guards of the loop: those of production or only the bounds, within the axes.
-func (s Spec) guards(guarded *guard.Guarded) []loop.Guard {
-	var optional []string
-	if s.GuardSettings != nil {
-		optional = s.GuardSettings.Brownout.Services
-	}
-	axes := guard.AxesFor(s.App, s.Axes, optional)
-	switch {
-	case guarded != nil && s.Axes != nil:
-		return guarded.Within(axes)
-	case guarded != nil:
-		return guarded.Guards
-	case s.Axes != nil:
-		return axes.Around([]loop.Guard{guard.Clamp{}})
-	}
-	return []loop.Guard{guard.Clamp{}}
-}
-
 // Run simulates. It ends early with the context's error.
 func Run(ctx context.Context, s Spec) (*Outcome, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	policy, err := s.decider()
+	tenants, err := s.tenants()
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := policy.(oracle); ok {
-		p.SetFuture(sim.Epoch, s.Duration, s.Load.Rate, s.Perturb.DemandChanges())
-	}
-	if s.Past != nil {
-		p, ok := policy.(HistoryLearner)
-		if !ok {
-			return nil, fmt.Errorf("policy %s cannot start with a history", s.Policy)
-		}
-		if err := p.LearnHistory(s.model(), s.Past); err != nil {
-			return nil, err
-		}
-	}
-	s.setClock(policy)
-	deployed := policy.Needs()
-	guarded, err := s.guarded(policy)
-	if err != nil {
-		return nil, err
-	}
-	if guarded != nil {
-		policy = guarded.Ladder
-	}
-	model := s.model()
+	out := &Outcome{Deployed: deployedNeeds(tenants)}
 	s = s.perturbed()
 	engine := newEngine(s.Engine, sim.Config{
-		Reserve: deployed.Reserve, RecreateAfter: deployed.RecreateAfter,
+		Reserve: out.Deployed.Reserve, RecreateAfter: out.Deployed.RecreateAfter,
 		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
 		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
 	})
-	metrics := sim.MetricsFor(policy.Needs())
-	if guarded != nil { // it runs in the controller
-		metrics = sim.PrometheusFor(policy.Needs())
-	}
-	metrics = metrics.Late(s.Perturb.MetricsLate)
-	metrics.Loss, metrics.CPUNoise = s.Perturb.MetricsLoss, s.Perturb.CPUNoise
-	cluster := sim.NewCluster(s.App, engine, metrics, s.Seed)
-
-	out := &Outcome{Timeline: newTimeline(s.App, s.Duration), Deployed: deployed}
+	cluster := sim.NewCluster(s.App, engine, s.metrics(tenants[0]), s.Seed)
+	out.Timeline = newTimeline(s.App, s.Duration)
 	cluster.OnScrape(func(r *sim.Reading) {
 		out.Timeline.watch(r, engine.ControlPlane())
 		if s.Hooks.Scrape != nil {
@@ -366,32 +287,18 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 			s.Hooks.Progress(r.At)
 		}
 	})
-	run := &loop.Loop{
-		App: model, Policy: policy, Cluster: cluster, Clock: cluster,
-		Reserves: true,
-		Decided:  s.Hooks.Decided,
-		Record:   func(d *loadline.Decision) { out.note(d, s.Hooks.Decision) },
-		CPUTime:  s.Hooks.CPUTime,
+	loops := make([]*loop.Loop, len(tenants))
+	for i, t := range tenants {
+		loops[i] = s.loop(t, cluster, out)
 	}
-	if len(s.Announced) > 0 {
-		run.Announced = func() []loadline.Event { return s.Announced }
-	}
-	if s.Partial != nil {
-		run.Splitter = loop.FixedSplit(s.Partial)
-	}
-	if guarded != nil {
-		guarded.Ladder.OnChange = func(t guard.Transition) { out.Rungs = append(out.Rungs, t) }
-		guarded.Install(run)
-	}
-	run.Guards = s.guards(guarded)
-	if err := run.Run(ctx, sim.Time(s.Duration)); err != nil {
+	if err := loop.Together(ctx, sim.Time(s.Duration), loops, s.jointReserve(tenants, cluster)...); err != nil {
 		return nil, err
 	}
 	engine.Finish()
 	out.Meter = engine.Meter()
 	out.Result = result.Of(result.Run{
 		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
-		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency,
+		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency, Prices: s.Cluster.Prices,
 	}, s.App, out.Meter)
 	return out, nil
 }

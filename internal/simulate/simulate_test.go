@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
 )
 
@@ -210,7 +211,7 @@ func TestPartsOfTheSLOReachThePolicy(t *testing.T) {
 	parts := []loadline.SLO{{Percentile: 99, Latency: 70 * time.Millisecond}}
 	spec := smallSpec()
 	spec.Duration, spec.Partial = time.Minute, parts
-	sound, err := spec.decider()
+	sound, err := policy.New(spec.Policy, spec.App)
 	if err != nil {
 		t.Fatal(err)
 	}
