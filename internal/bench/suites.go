@@ -95,7 +95,7 @@ func Suites() []Suite {
 			Name: "regimes",
 			About: "where rules fail: few workers, JVM starts, a model server, a database with a limit of connections, a retry storm, " +
 				"a mix that becomes dear, a release that doubles CPU, an announced sale, growth, neighbours that wake up, a wrong twin, " +
-				"late metrics; HPA, calibrated rules and the planner, an hour each, 5 seeds",
+				"late metrics, several applications on one cluster, a cold start; HPA, calibrated rules and the planner, an hour each, 5 seeds",
 			given:  regimeScenes,
 			matrix: Matrix{Policies: inRegimes(), Seeds: 5, WarmUp: settled},
 		},

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/workload"
 )
@@ -39,6 +41,45 @@ func (l listed) scene() (Scene, error) {
 	}
 	s.Name = strings.Join([]string{l.app, scaleName(scale), l.load.Name, nodesName(s.Cluster), neighboursName(s.Cluster.Neighbours)}, " ")
 	return s, nil
+}
+
+// joinScenes is one scene of several applications on the nodes of the first, each with its own load.
+func joinScenes(of []listed) (Scene, error) {
+	var joined Scene
+	var together []apps.Joined
+	var names []string
+	for i, l := range of {
+		s, err := l.scene()
+		if err != nil {
+			return s, err
+		}
+		if i == 0 {
+			joined.Cluster = s.Cluster
+		}
+		together = append(together, apps.Joined{Name: l.app, App: s.App.Model})
+		joined.Workload.Of = append(joined.Workload.Of, s.Workload)
+		names = append(names, strings.Join([]string{l.app, scaleName(max(l.scale, 1)), l.load.Name}, " "))
+	}
+	model, err := apps.Join(together)
+	if err != nil {
+		return joined, err
+	}
+	joined.App = App{Name: model.Name, Model: model}
+	joined.Workload.Name = "own"
+	joined.Name = strings.Join(append(names, nodesName(joined.Cluster), neighboursName(joined.Cluster.Neighbours)), " ")
+	return joined, nil
+}
+
+// coldStart is a scene whose services start with their fewest replicas, at least one, and whose SLO
+// is evaluated from the first request on.
+func coldStart(s Scene) Scene {
+	model := *s.App.Model
+	model.Services = slices.Clone(model.Services)
+	for i := range model.Services {
+		model.Services[i].Replicas = max(model.Services[i].Bounds.MinReplicas, 1)
+	}
+	s.App.Model, s.FromStart = &model, true
+	return s
 }
 
 // times is the workload at a multiple of its load.
