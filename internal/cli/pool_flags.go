@@ -22,13 +22,19 @@ type poolFlags struct {
 }
 
 func (f *poolFlags) add(flags *pflag.FlagSet) {
+	f.addNodes(flags)
+	flags.Float64Var(&f.appScale, "app-scale", 1, appScaleUsage)
+}
+
+const appScaleUsage = "replicas at the start and at most, and nodes of the app for this many times its usual load; the load is not changed"
+
+// addNodes adds all but --app-scale.
+func (f *poolFlags) addNodes(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.pools, "pool", nil, "nodes instead of the app's: "+strings.Join(pool.Names(), ", ")+
 		", or cores=4,memory=16Gi,start=45s,price=0.17,... (docs/cluster.md); repeatable")
 	flags.StringVar(&f.neighbours, "neighbours", "",
 		"other tenants on every node, in shares of what it offers: use=0.7,request=0.7,memory=0.5,shape=constant|diurnal|FILE")
 	flags.StringVar(&f.prices, "prices", "", "core=0.03,gib=0.004,m5.xlarge=0.2,currency=EUR per hour, or a YAML file of them")
-	flags.Float64Var(&f.appScale, "app-scale", 1,
-		"replicas at the start and at most, and nodes of the app for this many times its usual load; the load is not changed")
 }
 
 // apply replaces what the flags name of a cluster; the error has every fault.
@@ -64,7 +70,11 @@ func (f *poolFlags) apply(c *pool.Cluster) error {
 
 // scaled is the application for --app-scale.
 func (f *poolFlags) scaled(app *loadline.App) (*loadline.App, error) {
-	scaled, err := apps.Scale(app, f.appScale)
+	return scaledBy(app, f.appScale)
+}
+
+func scaledBy(app *loadline.App, factor float64) (*loadline.App, error) {
+	scaled, err := apps.Scale(app, factor)
 	if err != nil {
 		return app, Usagef("--app-scale: %w", err)
 	}

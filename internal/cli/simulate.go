@@ -22,6 +22,7 @@ type simulateFlags struct {
 	workloadFlags
 	nodes                         poolFlags
 	app, workload, policy, engine string
+	several                       severalFlags // of simulate, instead of app, workload, policy and nodes.appScale
 	guard, cpuModel               string
 	slo                           []string
 	shares                        string
@@ -37,12 +38,20 @@ func newSimulate() *cobra.Command {
 	var f simulateFlags
 	c := &cobra.Command{
 		Use:   "simulate",
-		Short: "Run one application under one workload and one policy",
+		Short: "Run an application, or several on one cluster, under a workload and a policy",
 		Long: `Runs an application in the simulated cluster under a workload, scaled by a policy, and
 prints the result: latency against the SLO, failures, cost, changes.
 
 The same seed gives the same result, byte for byte. The time that decisions took,
 which differs from run to run, is printed to stderr.
+
+--app may be given several times: the applications then share one cluster. Each has its own
+workload, drawn with a seed of its own, its own policy, which sees its own services only, and
+its own SLO; the one with most requests over the SLO decides. Nodes are those of all together,
+or of --pool. The room on nodes that policies want kept free is held as one reserve for all, by
+the rule of the controller (docs/class.md). --workload, --policy and --app-scale are given once
+for all, or once for each application, in the order of --app. Services and kinds of requests
+are named APPLICATION/NAME.
 
 Policies:
 ` + policyHelp(),
@@ -67,6 +76,10 @@ Policies:
   # Ten times the load on a pool of 4-core nodes that take 45 s to come, beside other tenants
   loadline simulate --app boutique --workload day --peak 400 --app-scale 10 --pool eks-4 --neighbours use=0.5
 
+  # Two applications on one cluster with one reserve, each with its own load
+  loadline simulate --app shop=boutique --workload bursts --app info=bookinfo --workload day \
+    --duration 3h --pool eks-4 --policy planner:reserve=on
+
   # Under a metrics system that loses one scrape in ten and is one scrape late
   loadline simulate --app bookinfo --workload bursts --policy hpa --metrics-loss 0.1 --metrics-late 1`,
 		Args: Exactly(),
@@ -76,14 +89,13 @@ Policies:
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.app, "app", "bookinfo", "name or file of an application (see apps)")
-	flags.StringVar(&f.workload, "workload", "day", "name, generators or file of a workload (see workload list)")
-	flags.StringVar(&f.policy, "policy", "hpa", "name[:key=value,...] of a policy")
+	f.several.add(flags)
 	flags.StringVar(&f.guard, "guard", "",
 		"put the guards of production around the policy, with this one to fall back on: name[:key=value,...]")
 	flags.StringVar(&f.engine, "engine", simulate.Engines()[0], "one of "+strings.Join(simulate.Engines(), ", "))
 	f.add(flags)
-	f.nodes.add(flags)
+	f.nodes.addNodes(flags)
+	flags.Float64SliceVar(&f.several.scales, "app-scale", []float64{1}, appScaleUsage)
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the app's: 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.StringVar(&f.shares, "shares", "",
 		"each service's part of the SLO from this file (see slo split --out), for policies that look at it")
@@ -184,18 +196,16 @@ func (f *simulateFlags) writeResult(outcome *simulate.Outcome, stdout, stderr io
 func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	cpu, err := f.checkWords()
 	faults := []error{err}
-	model, err := loadApp(f.app)
+	subject, err := f.subject()
 	faults = append(faults, err)
-	w, report, err := f.open(f.workload)
-	faults = append(faults, err)
+	w := subject.workload
 	spec := simulate.Spec{
-		Policy: f.policy, Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
+		App: subject.app, Policy: subject.policy,
+		Guard: f.guard, Engine: f.engine, Seed: f.options.Seed, CPU: cpu, WarmUp: f.warmUp, Perturb: f.perturb,
 	}
 	spec.Announced, err = parseEvents(f.announce)
 	faults = append(faults, err, f.nodes.apply(&spec.Cluster))
-	if model != nil {
-		spec.App, err = f.nodes.scaled(model.App)
-		faults = append(faults, err)
+	if spec.App != nil {
 		if err := overrideSLOs(spec.App, f.slo); err != nil {
 			faults = append(faults, UsageError(err))
 		}
@@ -205,7 +215,7 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	if w != nil {
 		spec.Workload, spec.Duration = w.Name, w.Duration()
 	}
-	if model != nil && w != nil {
+	if spec.App != nil && w != nil {
 		spec.Load, err = w.For(spec.App)
 		faults = append(faults, err)
 		if err := spec.Validate(); err != nil {
@@ -215,8 +225,8 @@ func (f *simulateFlags) spec(stderr io.Writer) (simulate.Spec, error) {
 	if err := errors.Join(faults...); err != nil {
 		return spec, err
 	}
-	if remark := leftOut(report); remark != "" {
-		fmt.Fprintf(stderr, "workload %s: %s\n", f.workload, remark)
+	for _, remark := range subject.remarks {
+		fmt.Fprintln(stderr, remark)
 	}
 	return spec, nil
 }
