@@ -19,7 +19,8 @@ import (
 //
 // Its parts are in files of their own: planner_demand.go (CPU, visits), planner_mix.go (the kinds of
 // requests), planner_forecast.go (the load), planner_announced.go (events), planner_lead.go (how far
-// ahead), planner_feedback.go (the margin, and what limits a service), planner_size.go and
+// ahead), planner_feedback.go (the margin, and what limits a service), planner_callee.go (callees that
+// cannot grow), planner_size.go and
 // planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
 // planner_warm.go (a history to start with). docs/planner.md has the equations and where every
 // constant comes from.
@@ -34,6 +35,7 @@ type Planner struct {
 	room     roomAhead
 	mix      kindMix
 	rates    []float64 // of the kinds of requests
+	callers  callers
 }
 
 type plannerConfig struct {
@@ -133,9 +135,11 @@ func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 	if v["request"] != "keep" {
 		p.cfg.vertical = false // requests are given
 	}
-	for i, cost := range costPerVisit(app) {
+	costs := costPerVisit(app)
+	for i, cost := range costs {
 		p.services[i].demand.cpu.begin(app.Services[i].IdleCPU, cost)
 	}
+	p.callers = newCallers(app, costs)
 	if !v.IsSet("history") {
 		return p, nil
 	}
@@ -168,6 +172,7 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	}
 	p.mix.learn(p.rates)
 	users := attained(s.App, o)
+	p.watchCallees(now, s, front)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
 	p.text, p.ends = p.text[:0], p.ends[:0]
 	for i := range p.services {

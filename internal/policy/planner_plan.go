@@ -27,11 +27,12 @@ type target struct {
 	cores            float64         // for those visits, with the margin
 	byWorkers        int             // replicas that have workers for them
 	replicas         int
+	unheld, callee   int // replicas without regard to this callee, where it bears no more
 }
 
 // plan one service, and append its reason to p.text; false if its figures are unknown.
 func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64, users attainment) (loadline.ServiceProposal, bool) {
-	of, service, seen, in := &p.services[i], &s.App.Services[i], &s.Now().Services[i], s.InFlight[i]
+	of, service, seen, in := &p.services[i], p.serviceOf(s, i), &s.Now().Services[i], s.InFlight[i]
 	t := target{lead: p.leadOf(now, i, seen.Pods)}
 	t.factor, t.event = factorAhead(s.Announced, now, t.lead)
 	var known bool
@@ -40,11 +41,19 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	}
 	request := sizeOf(in, seen.Pods)
 	limit := limitOf(service, seen, &of.demand, request)
+	slow, waits := p.slowCallee(i)
+	if waits = waits && limit == limitWorkers; waits { // for it, not for workers
+		limit = limitElsewhere
+	}
 	if p.cfg.feedback {
 		of.margin.adjust(users, limit, arriving(seen))
 	}
 	p.count(&t, of, service, request)
+	larger, fewer := p.hold(&t, i, of, service, in)
 	wanted, held := of.settle(now, p.cfg.downWindow, t.replicas, in.Replicas, measured(seen))
+	if fewer && users.burning() && measured(seen) {
+		wanted, held = min(wanted, t.replicas), "" // the queue would not drain within the window
+	}
 	wanted, bound := withinReplicas(service.Bounds, wanted)
 	if p.cfg.reserve {
 		p.reserveFor(now, s, i, &t, front, wanted)
@@ -52,16 +61,27 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
 	p.text = append(appendReason(p.text, t, of, front, in.Replicas, wanted), held...)
 	p.text = append(p.text, bound...)
-	if users.burning() && limit == limitElsewhere {
+	if fewer {
+		p.text = p.appendHeld(p.text, s, &t, service.Workers)
+	}
+	switch {
+	case users.burning() && waits:
+		p.text = append(append(p.text, "; its workers wait for "...), s.App.Services[slow].Name...)
+		p.text = append(p.text, ", which is slow: more replicas would not help"...)
+	case users.burning() && limit == limitElsewhere:
 		p.text = append(p.text, "; requests are over the SLO, but neither its CPU nor its workers are short: more replicas would not help"...)
 	}
 	if p.cfg.vertical {
+		of.size.held = larger
 		calm := wanted <= in.Replicas && !users.burning() && !arriving(seen) // sizes change while there is room
 		p.resize(now, &proposal, of, service, seen, in, front, calm)
 		p.remember(now, &proposal, of, service, seen, in, calm)
 	}
 	return proposal, true
 }
+
+// serviceOf the application.
+func (p *Planner) serviceOf(s loadline.Situation, i int) *loadline.Service { return &s.App.Services[i] }
 
 // count the replicas for the load of the target.
 func (p *Planner) count(t *target, of *plannedService, service *loadline.Service, request float64) {
@@ -117,7 +137,7 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	visits, _ := of.demand.visitsOf(front)
 	load := of.demand.coresOf(visits)
 	of.size.learn(now, load, in)
-	if !calm {
+	if !calm && !of.size.short(in.Size.CPURequest) {
 		return
 	}
 	request, worth := of.size.request(now, service, &of.demand.cpu, p.cfg.utilisation, in.Size, seen.ReadyPods(), load)
@@ -132,6 +152,10 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	p.text = appendMillis(p.text, in.Size.CPURequest)
 	p.text = append(p.text, " -> "...)
 	p.text = appendMillis(p.text, request)
+	if of.size.held > 0 {
+		p.text = append(p.text, " for so few replicas"...)
+		return
+	}
 	p.text = append(p.text, ": cheapest for "...)
 	p.text = appendMillis(p.text, of.size.demand)
 	p.text = append(p.text, " of demand, with idle CPU of "...)

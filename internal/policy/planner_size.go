@@ -23,6 +23,7 @@ type sizing struct {
 	changed time.Time
 	asked   float64 // request that was asked for last; 0 = none
 	refused bool    // it was not applied: requests are not to be changed
+	held    float64 // request that few replicas need, which a callee holds the service to; 0 = none
 }
 
 const (
@@ -33,6 +34,8 @@ const (
 	resizeEvery  = 15 * time.Minute
 	resizeSaves  = 0.05
 	resizeAtMost = 1.5
+	// heldSlack is by how much the request of held replicas may be short.
+	heldSlack = 1.05
 	// coresPerGiB is the price of memory in cores: list prices of GKE's N2, which are OpenCost's
 	// defaults (docs/cluster.md).
 	coresPerGiB = 0.004237 / 0.031611
@@ -70,7 +73,17 @@ func (z *sizing) average(now time.Time, cores float64) {
 func (z *sizing) request(now time.Time, service *loadline.Service, d *cpuModel, utilisation float64, size loadline.Size,
 	ready int, load float64) (float64, bool) {
 	present := size.CPURequest
-	if z.refused || z.asked != 0 || present <= 0 || now.Sub(z.begun) < sizedAfter {
+	if z.refused || z.asked != 0 || present <= 0 {
+		return 0, false
+	}
+	if z.short(present) {
+		z.asked, z.changed = math.Ceil(min(z.held, present*resizeAtMost)/sizeStep-1e-9)*sizeStep, now
+		if most := service.Bounds.MaxCPU; most > 0 {
+			z.asked = max(min(z.asked, most), present)
+		}
+		return z.asked, true
+	}
+	if z.held > 0 || now.Sub(z.begun) < sizedAfter { // sized for few replicas, not for the least cost
 		return 0, false
 	}
 	if !z.changed.IsZero() && now.Sub(z.changed) < resizeEvery {
@@ -97,6 +110,9 @@ func (z *sizing) request(now time.Time, service *loadline.Service, d *cpuModel, 
 	z.asked, z.changed = best, now
 	return best, true
 }
+
+// short: replicas that are held need larger pods.
+func (z *sizing) short(present float64) bool { return z.held > heldSlack*present }
 
 // cost of pods of a request at the usual demand, in cores.
 func (z *sizing) cost(service *loadline.Service, d *cpuModel, request, memory, utilisation float64) float64 {
