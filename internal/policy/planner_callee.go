@@ -32,10 +32,10 @@ type callers struct {
 
 const (
 	// calleeRoom is the share of a callee's CPU up to which it is taken to keep up.
-	calleeRoom = 0.9
+	calleeRoom = 0.85
 	// surePart is how many standard deviations the slope is lowered by before it is used: one that is
 	// not established is 0.
-	surePart = 3
+	surePart = 2
 	// slopeDoubt is the initial uncertainty of the slope, relative to the cost.
 	slopeDoubt = 0.05
 	// eased is by how much the limit may rise from one decision to the next, whatever is measured:
@@ -95,19 +95,23 @@ func (c *calleeLimit) begin(cost float64) {
 	c.misfit, c.most = 1, math.Inf(1)
 }
 
-// learn from an observation: idle is the CPU of a pod without visits, work the CPU time of a visit
-// with the mix of now relative to the usual one.
+// learn from an observation, and what is known of the service's demand.
 func (c *calleeLimit) learn(now time.Time, seen *loadline.ServiceObservation, d *serviceDemand, window float64) {
 	own, measured := reliable(seen.Own.Mean)
 	c.slow = measured && d.own > 0 && own > slowFrom*float64(d.own)
-	pods := float64(seen.ReadyPods())
-	rate, ok := reliable(seen.Rate)
+	if !startsWithin(now, seen, window) {
+		c.learnFrom(seen, float64(seen.ReadyPods()), d, window)
+	}
+}
+
+// learnFrom is learn with the number of ready pods, which a history has without the pods. Where visits
+// pile up at the service, those that arrive are not those that it works on.
+func (c *calleeLimit) learnFrom(seen *loadline.ServiceObservation, pods float64, d *serviceDemand, window float64) {
+	rate, hasRate := reliable(seen.Rate)
 	cpu, hasCPU := reliable(seen.CPU)
 	inside, known := atWork(seen, rate)
-	if !ok || !hasCPU || !known || pods == 0 || rate*window < 1 || startsWithin(now, seen, window) {
-		return
-	}
-	if queued, _ := reliable(seen.Queue); queued > queuedFrom*(inside+queued) { // visits that arrive are not those that are served
+	queued, _ := reliable(seen.Queue)
+	if !hasRate || !hasCPU || !known || pods == 0 || rate*window < 1 || queued > queuedFrom*(inside+queued) {
 		return
 	}
 	rate *= d.mix.orOne().work
@@ -208,29 +212,30 @@ func (p *Planner) slowCallee(i int) (int, bool) {
 
 // hold the replicas of a service to what its callees bear, but not below those that have the workers
 // for the load, nor below those that have the CPU for it at their limit. It returns the CPU request
-// that they need then, and whether they are held.
-func (p *Planner) hold(t *target, i int, of *plannedService, service *loadline.Service, in loadline.Allocation) (request float64, held bool) {
+// that they need then (0 = no callee is scarce), and whether they are fewer.
+func (p *Planner) hold(t *target, i int, of *plannedService, service *loadline.Service, in loadline.Allocation) (request float64, fewer bool) {
 	callee, most, ok := p.scarce(i, service.Workers)
-	if !ok || t.replicas <= most {
+	if !ok {
 		return 0, false
 	}
 	largest := in.Size.CPULimit
 	if service.Bounds.MaxCPU > 0 && (largest == 0 || p.cfg.vertical) {
 		largest = service.Bounds.MaxCPU
 	}
-	own := max(t.byWorkers, 1)
+	most = max(most, t.byWorkers)
 	if largest > 0 {
-		if capacity := largest*p.cfg.utilisation - of.demand.cpu.idle; capacity > 0 {
-			own = max(own, whole(t.cores/capacity))
-		} else {
+		capacity := largest*p.cfg.utilisation - of.demand.cpu.idle
+		if capacity <= 0 {
 			return 0, false
 		}
+		most = max(most, whole(t.cores/capacity))
 	}
-	if most = max(most, own); t.replicas <= most {
-		return 0, false
+	request = (t.cores/float64(most) + of.demand.cpu.idle) / p.cfg.utilisation
+	if t.replicas <= most {
+		return request, false
 	}
 	t.callee, t.unheld, t.replicas = callee, t.replicas, most
-	return (t.cores/float64(most) + of.demand.cpu.idle) / p.cfg.utilisation, true
+	return request, true
 }
 
 // appendHeld says which callee a service is held for.

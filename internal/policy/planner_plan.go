@@ -49,7 +49,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 		of.margin.adjust(users, limit, arriving(seen))
 	}
 	p.count(&t, of, service, request)
-	larger, fewer := p.hold(&t, i, of, service, in)
+	request, fewer := p.hold(&t, i, of, service, in)
 	wanted, held := of.settle(now, p.cfg.downWindow, t.replicas, in.Replicas, measured(seen))
 	if fewer && users.burning() && measured(seen) {
 		wanted, held = min(wanted, t.replicas), "" // the queue would not drain within the window
@@ -72,7 +72,7 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 		p.text = append(p.text, "; requests are over the SLO, but neither its CPU nor its workers are short: more replicas would not help"...)
 	}
 	if p.cfg.vertical {
-		of.size.held = larger
+		of.size.held = request
 		calm := wanted <= in.Replicas && !users.burning() && !arriving(seen) // sizes change while there is room
 		p.resize(now, &proposal, of, service, seen, in, front, calm)
 		p.remember(now, &proposal, of, service, seen, in, calm)
@@ -137,7 +137,8 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	visits, _ := of.demand.visitsOf(front)
 	load := of.demand.coresOf(visits)
 	of.size.learn(now, load, in)
-	if !calm && !of.size.short(in.Size.CPURequest) {
+	short := of.size.short(in.Size.CPURequest)
+	if !calm && !short {
 		return
 	}
 	request, worth := of.size.request(now, service, &of.demand.cpu, p.cfg.utilisation, in.Size, seen.ReadyPods(), load)
@@ -152,7 +153,7 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	p.text = appendMillis(p.text, in.Size.CPURequest)
 	p.text = append(p.text, " -> "...)
 	p.text = appendMillis(p.text, request)
-	if of.size.held > 0 {
+	if short {
 		p.text = append(p.text, " for so few replicas"...)
 		return
 	}

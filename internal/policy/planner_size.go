@@ -23,7 +23,7 @@ type sizing struct {
 	changed time.Time
 	asked   float64 // request that was asked for last; 0 = none
 	refused bool    // it was not applied: requests are not to be changed
-	held    float64 // request that few replicas need, which a callee holds the service to; 0 = none
+	held    float64 // request that the replicas need which a callee holds the service to; 0 = none
 }
 
 const (
@@ -83,14 +83,14 @@ func (z *sizing) request(now time.Time, service *loadline.Service, d *cpuModel, 
 		}
 		return z.asked, true
 	}
-	if z.held > 0 || now.Sub(z.begun) < sizedAfter { // sized for few replicas, not for the least cost
+	if now.Sub(z.begun) < sizedAfter {
 		return 0, false
 	}
 	if !z.changed.IsZero() && now.Sub(z.changed) < resizeEvery {
 		return 0, false
 	}
 	memory := coresPerGiB * float64(size.MemoryRequest) / (1 << 30)
-	low, high := max(service.Bounds.MinCPU, smallestPod), max(largestPod, present)
+	low, high := max(service.Bounds.MinCPU, smallestPod, z.held), max(largestPod, present)
 	if most := service.Bounds.MaxCPU; most > 0 {
 		high = min(high, most)
 	}

@@ -115,7 +115,7 @@ func (p *Planner) learnPast(now time.Time) {
 			}
 			for k := range p.services {
 				p.services[k].demand.mix = p.mix.now[k]
-				past.teach(&p.services[k], k, step, at, rate)
+				past.teach(&p.services[k], &p.callers.of[k], k, step, at, rate)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (p *Planner) learnPast(now time.Time) {
 }
 
 // teach one service what a step of the history shows of it.
-func (h *plannerPast) teach(of *plannedService, service, step int, at time.Time, front float64) {
+func (h *plannerPast) teach(of *plannedService, callee *calleeLimit, service, step int, at time.Time, front float64) {
 	s := h.service[service]
 	if s == nil {
 		return
@@ -152,6 +152,7 @@ func (h *plannerPast) teach(of *plannedService, service, step int, at time.Time,
 		Queue: sample(history.Queue), Throttled: sample(history.Throttled),
 	}
 	of.demand.learnFrom(at, &seen, math.Round(ready), front, h.of.Step.Seconds(), false)
+	callee.learnFrom(&seen, math.Round(ready), &of.demand, h.of.Step.Seconds())
 	if visits, known := of.demand.visitsOf(front); known {
 		of.size.average(at, of.demand.coresOf(visits))
 	}

@@ -95,3 +95,48 @@ func TestReserveIsInTheCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannerKeepsTheSLOBeforeADatabaseThatManyConnectionsSlowDown: with three or more replicas of
+// the interface, a burst of 70 requests/s makes the database of ledger slower than its load, and it
+// does not recover before the burst ends. HPA gives it three.
+func TestPlannerKeepsTheSLOBeforeADatabaseThatManyConnectionsSlowDown(t *testing.T) {
+	over := func(policy string, seed uint64) float64 {
+		model, err := apps.Load("ledger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := simulate.Run(context.Background(), simulate.Spec{
+			App: model.App, Load: squares{25, 70, 6 * time.Minute, 90 * time.Second}, Workload: "squares", Policy: policy, Engine: "event",
+			Duration: time.Hour, Seed: seed,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s, seed %d: %.4f over the SLO, %.2f replicas", policy, seed, float64(out.Result.OverSLORatio), float64(out.Result.MeanReplicas))
+		return float64(out.Result.OverSLORatio)
+	}
+	hpa := 0.0
+	for seed := range uint64(3) {
+		hpa += over("hpa", seed+1) / 3
+		if planner := over("planner", seed+1); planner > 0.01 {
+			t.Errorf("seed %d: %.4f of the requests over the SLO, want at most 1 %%", seed+1, planner)
+		}
+	}
+	if hpa < 0.01 {
+		t.Errorf("HPA has %.4f over the SLO: the database is not what limits it", hpa)
+	}
+}
+
+// squares is a load with bursts of one length at equal distances.
+type squares struct {
+	low, high   float64
+	calm, burst time.Duration
+}
+
+func (q squares) Rate(kind int, t time.Duration) (float64, time.Duration) {
+	cycle, share := q.calm+q.burst, []float64{0.75, 0.25}[kind] // as ledger's
+	if in := t % cycle; in < q.calm {
+		return share * q.low, t - in + q.calm
+	}
+	return share * q.high, t - t%cycle + cycle
+}
