@@ -59,6 +59,8 @@ type Situation struct {
 	Forecast   []Forecast    // per service; empty without a forecaster
 	PartialSLO []SLO         // per service, its part of the end-to-end SLO; empty without a splitter
 	Announced  []Event       // announced changes of the load, now and to come, by start
+	// Constraints of the cluster and the namespace, as far as they are known.
+	Constraints Constraints
 }
 
 // Event is an announced change of the load: from Start until End, users send Factor times as many

@@ -54,6 +54,9 @@ type Proposal struct {
 	Services []ServiceProposal
 	// Reserve is the room on nodes to keep free for pods to come, of all services together.
 	Reserve Opt[Room]
+	// Limited is what keeps the proposal below what the load needs, other than the user's bounds: a
+	// quota. Empty = nothing does.
+	Limited string
 }
 
 // Room is CPU and memory on nodes.

@@ -18,6 +18,7 @@ import (
 type poolFlags struct {
 	pools              []string
 	neighbours, prices string
+	quota              string
 	appScale           float64
 }
 
@@ -35,6 +36,8 @@ func (f *poolFlags) addNodes(flags *pflag.FlagSet) {
 	flags.StringVar(&f.neighbours, "neighbours", "",
 		"other tenants on every node, in shares of what it offers: use=0.7,request=0.7,memory=0.5,shape=constant|diurnal|FILE")
 	flags.StringVar(&f.prices, "prices", "", "core=0.03,gib=0.004,m5.xlarge=0.2,currency=EUR per hour, or a YAML file of them")
+	flags.StringVar(&f.quota, "quota", "",
+		"what the pods of the application may have together, as by a ResourceQuota: cpu=20,memory=40Gi,limits.cpu=40,limits.memory=80Gi,pods=100")
 }
 
 // apply replaces what the flags name of a cluster; the error has every fault.
@@ -58,6 +61,11 @@ func (f *poolFlags) apply(c *pool.Cluster) error {
 	if f.prices != "" {
 		c.Prices, err = readPrices(f.prices)
 		faults = append(faults, err)
+	}
+	if f.quota != "" {
+		if c.Quota, err = pool.ParseQuota(f.quota); err != nil {
+			faults = append(faults, Usagef("--quota: %w", err))
+		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err

@@ -442,7 +442,7 @@ func (l *Ladder) follow(at time.Duration, s loadline.Situation, rung Rung, model
 // marked adds to each reason that it is the rule's, in a copy: the rule may return
 // the same proposal again.
 func marked(p loadline.Proposal) loadline.Proposal {
-	marked := loadline.Proposal{Services: make([]loadline.ServiceProposal, len(p.Services)), Reserve: p.Reserve}
+	marked := loadline.Proposal{Services: make([]loadline.ServiceProposal, len(p.Services)), Reserve: p.Reserve, Limited: p.Limited}
 	for i, sp := range p.Services {
 		sp.Reason = "rule: " + sp.Reason
 		marked.Services[i] = sp

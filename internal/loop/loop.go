@@ -77,6 +77,8 @@ type Loop struct {
 	// Announced are the announced changes of the load, by start; nil = there are none. The
 	// policy sees those that are not over.
 	Announced func() []loadline.Event
+	// Constraints of the cluster and the namespace; nil = none are known.
+	Constraints func() loadline.Constraints
 
 	// CPUTime is the processor time used so far, to measure each decision by.
 	CPUTime func() time.Duration
@@ -218,6 +220,9 @@ func (l *Loop) observe(ctx context.Context, p *Pass) error {
 		Allocation: l.allocated,
 		InFlight:   l.expected(),
 		Announced:  l.announced(p.Decision.At),
+	}
+	if l.Constraints != nil {
+		p.Situation.Constraints = l.Constraints()
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func mergeProposals(a, b loadline.Proposal) loadline.Proposal {
 	if len(b.Services) == 0 && !b.Reserve.Set {
 		return a
 	}
-	merged := loadline.Proposal{Services: slices.Clone(a.Services), Reserve: a.Reserve}
+	merged := loadline.Proposal{Services: slices.Clone(a.Services), Reserve: a.Reserve, Limited: a.Limited}
 	if b.Reserve.Set {
 		merged.Reserve = b.Reserve
 	}

@@ -22,7 +22,7 @@ import (
 // ahead), planner_feedback.go (the margin, and what limits a service), planner_callee.go (callees that
 // cannot grow), planner_size.go and
 // planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
-// planner_warm.go (a history to start with). docs/planner.md has the equations and where every
+// planner_quota.go (what the namespace allows), planner_warm.go (a history to start with). docs/planner.md has the equations and where every
 // constant comes from.
 type Planner struct {
 	cfg      plannerConfig
@@ -36,6 +36,7 @@ type Planner struct {
 	mix      kindMix
 	rates    []float64 // of the kinds of requests
 	callers  callers
+	quota    quotaPlan
 }
 
 type plannerConfig struct {
@@ -44,6 +45,8 @@ type plannerConfig struct {
 	downWindow  time.Duration
 	// Parts that can be switched off.
 	forecast, frontDoor, vertical, feedback, reserve bool
+
+	lifted bool // CPU limits are set around the planner
 }
 
 // plannedService is what is known of one service.
@@ -54,6 +57,7 @@ type plannedService struct {
 	size   sizing
 	memory memorySizing
 	wants  []stamped
+	need   int // replicas for the load, without hysteresis
 }
 
 var plannerMethod = Method{
@@ -122,7 +126,7 @@ func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 		cfg: plannerConfig{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			forecast: v["forecast"] == "on", frontDoor: v["front-door"] == "on", vertical: v["vertical"] == "on", feedback: v["feedback"] == "on",
-			reserve: v["reserve"] == "on",
+			reserve: v["reserve"] == "on", lifted: v["limits"] == "lifted",
 		},
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		load:     newAnalogs(v.Float("shortfall") / 100),
@@ -172,6 +176,7 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	}
 	p.mix.learn(p.rates)
 	users := attained(s.App, o)
+	p.bound(s)
 	p.watchCallees(now, s, front)
 	proposal := loadline.Proposal{Services: make([]loadline.ServiceProposal, 0, len(p.services))}
 	p.text, p.ends = p.text[:0], p.ends[:0]
@@ -189,6 +194,7 @@ func (p *Planner) Decide(now time.Time, s loadline.Situation) (loadline.Proposal
 	for i, end := range p.ends {
 		proposal.Services[i].Reason, from = reasons[from:end], end
 	}
+	p.fit(s, &proposal)
 	if len(proposal.Services) == 0 && len(p.services) > 0 {
 		return loadline.Proposal{}, fmt.Errorf("%w: no service has rates and CPU to learn from", loadline.ErrNoData)
 	}

@@ -54,13 +54,14 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	if fewer && users.burning() && measured(seen) {
 		wanted, held = min(wanted, t.replicas), "" // the queue would not drain within the window
 	}
-	wanted, bound := withinReplicas(service.Bounds, wanted)
+	unbound := wanted
+	wanted, of.need = withinBounds(service.Bounds, wanted), withinBounds(service.Bounds, t.replicas)
 	if p.cfg.reserve {
 		p.reserveFor(now, s, i, &t, front, wanted)
 	}
 	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
 	p.text = append(appendReason(p.text, t, of, front, in.Replicas, wanted), held...)
-	p.text = append(p.text, bound...)
+	p.text = appendBound(p.text, s, i, unbound, wanted)
 	if fewer {
 		p.text = p.appendHeld(p.text, s, &t, service.Workers)
 	}
@@ -79,9 +80,6 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	}
 	return proposal, true
 }
-
-// serviceOf the application.
-func (p *Planner) serviceOf(s loadline.Situation, i int) *loadline.Service { return &s.App.Services[i] }
 
 // count the replicas for the load of the target.
 func (p *Planner) count(t *target, of *plannedService, service *loadline.Service, request float64) {
@@ -147,7 +145,9 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	}
 	to.Setting.CPURequest = loadline.Some(request)
 	if larger := request / in.Size.CPURequest; larger > 1 { // fewer pods hold as many requests in memory
-		to.Setting.MemoryRequest, to.Setting.MemoryLimit = moreMemory(in.Size.MemoryRequest, larger), moreMemory(in.Size.MemoryLimit, larger)
+		most := service.Bounds.MaxMemory
+		to.Setting.MemoryRequest = moreMemory(in.Size.MemoryRequest, larger, most)
+		to.Setting.MemoryLimit = moreMemory(in.Size.MemoryLimit, larger, most)
 	}
 	p.text = append(p.text, "; CPU request "...)
 	p.text = appendMillis(p.text, in.Size.CPURequest)
@@ -163,12 +163,16 @@ func (p *Planner) resize(now time.Time, to *loadline.ServiceProposal, of *planne
 	p.text = append(appendMillis(p.text, of.demand.cpu.idle), " per pod"...)
 }
 
-// moreMemory in whole MiB; none stays none.
-func moreMemory(bytes int64, factor float64) loadline.Opt[int64] {
+// moreMemory in whole MiB, up to a bound (0 = none); none stays none.
+func moreMemory(bytes int64, factor float64, most int64) loadline.Opt[int64] {
 	if bytes <= 0 {
 		return loadline.Opt[int64]{}
 	}
-	return loadline.Some(int64(math.Ceil(float64(bytes)*factor/(1<<20))) << 20)
+	more := int64(math.Ceil(float64(bytes)*factor/(1<<20))) << 20
+	if most > 0 {
+		more = max(min(more, most), min(bytes, most))
+	}
+	return loadline.Some(more)
 }
 
 // appendReason is the arithmetic in the user's terms: "forecast 420 req/s in 60 s (now 380),

@@ -38,7 +38,8 @@ type shopRun struct {
 	now    time.Time
 	over   float64
 
-	announced []loadline.Event
+	announced   []loadline.Event
+	constraints loadline.Constraints
 }
 
 const shopCost, shopIdle = 0.005, 0.01
@@ -83,7 +84,7 @@ func (r *shopRun) observe(load float64) *loadline.Observation {
 
 func (r *shopRun) decide() (loadline.Proposal, error) {
 	return r.policy.Decide(r.now, loadline.Situation{App: r.app, Window: []loadline.Observation{r.o}, Allocation: r.alloc, InFlight: r.alloc,
-		Announced: r.announced})
+		Announced: r.announced, Constraints: r.constraints})
 }
 
 // step observes, decides and applies.

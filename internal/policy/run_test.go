@@ -3,11 +3,14 @@ package policy_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
 )
 
@@ -139,4 +142,55 @@ func (q squares) Rate(kind int, t time.Duration) (float64, time.Duration) {
 		return share * q.low, t - in + q.calm
 	}
 	return share * q.high, t - t%cycle + cycle
+}
+
+// TestPlannerKeepsAQuotaThatHPAExhausts: the namespace has less CPU than HPA requests for this
+// load. Under HPA pods are refused as they come; the planner's are all admitted, and its decisions
+// say what is short.
+func TestPlannerKeepsAQuotaThatHPAExhausts(t *testing.T) {
+	model, err := apps.Load("bookinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quota, err := pool.ParseQuota("cpu=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := func(policy string) (pods int, limited string) {
+		_, err = simulate.Run(context.Background(), simulate.Spec{
+			App: model.App, Load: wave{30, 240}, Workload: "wave", Policy: policy, Engine: "event", Duration: 30 * time.Minute, Seed: 1,
+			Cluster: pool.Cluster{Quota: quota},
+			Hooks: simulate.Hooks{
+				Decision: func(d *loadline.Decision) {
+					if d.Proposal.Limited != "" {
+						limited = d.Proposal.Limited
+					}
+				},
+				Scrape: func(_ *sim.Reading, cp *sim.ControlPlane) {
+					used, short := 0.0, 0
+					for service, want := range cp.Allocation() {
+						short += max(want.Replicas-len(cp.Slots(service)), 0)
+						for _, slot := range cp.Slots(service) {
+							used += cp.Pod(slot).Size.CPURequest
+						}
+					}
+					if used > 2+1e-9 {
+						t.Fatalf("%s: pods request %v cores of a quota of 2", policy, used)
+					}
+					pods = max(pods, short)
+				},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pods, limited
+	}
+	if pods, _ := missing("hpa"); pods < 5 {
+		t.Errorf("HPA lacks %d pods: the quota does not limit it", pods)
+	}
+	// A pod that terminates counts until it is gone: the one that replaces it is late, not lost.
+	if pods, limited := missing("planner"); pods > 3 || !strings.Contains(limited, "the quota the namespace allows requests.cpu 2 cores in all") {
+		t.Errorf("the planner lacks %d pods; limited by %q", pods, limited)
+	}
 }

@@ -96,7 +96,7 @@ func (p *setUp) Decide(now time.Time, s loadline.Situation) (loadline.Proposal, 
 		return proposal, err
 	}
 	p.measure(now, s)
-	proposal = mergeProposals(proposal, p.sizes(s))
+	proposal = mergeProposals(proposal, p.sizes(s, &proposal))
 	p.raise(now, s, &proposal)
 	if len(proposal.Services) > 0 {
 		err = nil
@@ -124,15 +124,15 @@ func (p *setUp) measure(now time.Time, s loadline.Situation) {
 	}
 }
 
-// sizes are the settings that differ from the allocation.
-func (p *setUp) sizes(s loadline.Situation) loadline.Proposal {
+// sizes are the settings that differ from the allocation, beside what the rule proposes.
+func (p *setUp) sizes(s loadline.Situation, rule *loadline.Proposal) loadline.Proposal {
 	var proposal loadline.Proposal
 	for i := range s.App.Services {
 		of, now := &s.App.Services[i], s.InFlight[i]
 		var want loadline.Setting
 		limit := now.Size.CPULimit
 		if p.lifted {
-			limit = max(of.Bounds.MaxCPU, 0)
+			limit = liftWithin(s, rule, i)
 			want.CPULimit = loadline.Some(limit)
 		} else if cores, given := p.limits[of.Name]; given {
 			if limit = cores; of.Bounds.MaxCPU > 0 {

@@ -75,6 +75,7 @@ type ControlPlane struct {
 	nextID    int64
 	nextMeter time.Duration
 	reserve   reserve
+	refused   bool // pods are missing for want of quota
 
 	nodeControl
 }
@@ -191,7 +192,7 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 		case loadline.PodPending:
 			p.Size = to
 		case loadline.PodStarting, loadline.PodReady:
-			if p.lost {
+			if p.lost || !c.admitsResize(p.Size, to) {
 				continue
 			}
 			p.resizeTo, p.deferred, p.waiting = to, false, 0
@@ -205,19 +206,32 @@ func (c *ControlPlane) planResize(service int, to loadline.Size, now time.Durati
 
 // reconcile creates or removes pods until a service has the desired number.
 func (c *ControlPlane) reconcile(service int, now time.Duration) {
-	want := c.alloc[service].Replicas
-	have := 0
-	for _, slot := range c.byService[service] {
-		if c.pods[slot].Phase != loadline.PodDraining {
-			have++
-		}
-	}
-	for ; have < want; have++ {
-		c.create(service, now)
-	}
-	for ; have > want; have-- {
+	c.grow(service, now)
+	for have := c.undrained(service); have > c.alloc[service].Replicas; have-- {
 		c.remove(c.victim(service), now)
 	}
+}
+
+// grow creates pods until a service has the desired number, as far as the quota has room.
+func (c *ControlPlane) grow(service int, now time.Duration) {
+	for have := c.undrained(service); have < c.alloc[service].Replicas; have++ {
+		if !c.admits(c.alloc[service].Size.Uses()) {
+			c.refused = true
+			return
+		}
+		c.create(service, now)
+	}
+}
+
+// undrained counts the pods of a service that do not terminate.
+func (c *ControlPlane) undrained(service int) int {
+	n := 0
+	for _, slot := range c.byService[service] {
+		if c.pods[slot].Phase != loadline.PodDraining {
+			n++
+		}
+	}
+	return n
 }
 
 // victim is the pod to remove first, as a ReplicaSet chooses: the one furthest from ready, and
@@ -390,6 +404,7 @@ func (c *ControlPlane) Run(now time.Duration) {
 	if c.draining > 0 || now >= c.nodesNext() {
 		c.runNodes(now)
 	}
+	c.createRefused(now)
 	c.placeReserve(now)
 	if now >= c.nextMeter {
 		c.Settle(now)

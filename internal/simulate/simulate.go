@@ -189,6 +189,9 @@ func (s Spec) Validate() error {
 				i+1, sim.Since(e.Start), sim.Since(e.End), e.Factor)
 		}
 	}
+	if s.Cluster.Quota.Limits() && len(s.App.Tenants) > 0 {
+		add("a quota is that of one application, and there are %d", len(s.App.Tenants))
+	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
 	}
@@ -301,6 +304,16 @@ func Run(ctx context.Context, s Spec) (*Outcome, error) {
 		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency, Prices: s.Cluster.Prices,
 	}, s.App, out.Meter)
 	return out, nil
+}
+
+// constraintsOf a namespace with a quota. Where it limits limits, pods without any are not admitted.
+func constraintsOf(q loadline.Quota, services int) loadline.Constraints {
+	c := loadline.Constraints{Quota: q, Services: make([]loadline.ServiceConstraints, services)}
+	for i := range c.Services {
+		c.Services[i].NeedsCPULimit = q.Hard[loadline.QuotaCPULimits].Set
+		c.Services[i].NeedsMemoryLimit = q.Hard[loadline.QuotaMemoryLimits].Set
+	}
+	return c
 }
 
 func (o *Outcome) note(d *loadline.Decision, also func(*loadline.Decision)) {

@@ -223,6 +223,10 @@ func (s Spec) loop(t *tenant, cluster *sim.Cluster, out *Outcome) *loop.Loop {
 	if len(s.Announced) > 0 {
 		run.Announced = func() []loadline.Event { return s.Announced }
 	}
+	if s.Cluster.Quota.Limits() {
+		constraints := constraintsOf(s.Cluster.Quota, len(t.app.Services))
+		run.Constraints = func() loadline.Constraints { return constraints }
+	}
 	if s.Partial != nil {
 		run.Splitter = loop.FixedSplit(s.partialOf(t.of))
 	}

@@ -68,6 +68,9 @@ func (c Cluster) String() string {
 	if text := c.Prices.String(); text != "" {
 		all = append(all, "prices "+text)
 	}
+	if text := QuotaString(c.Quota); text != "" {
+		all = append(all, "quota "+text)
+	}
 	return strings.Join(all, "; ")
 }
 

@@ -173,7 +173,7 @@ func TestClusterString(t *testing.T) {
 	n, _ := ParseNeighbours("use=0.7")
 	p, _ := ParsePrices("m5.xlarge=0.2")
 	want := "pool eks-4,max=9; neighbours use=0.7,request=0.7,memory=0; prices m5.xlarge=0.2"
-	if got := (Cluster{[]Pool{eks}, n, p}).String(); got != want {
+	if got := (Cluster{Pools: []Pool{eks}, Neighbours: n, Prices: p}).String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -88,6 +88,7 @@ type Cluster struct {
 	Pools      []Pool // none = App.Nodes, fixed
 	Neighbours Neighbours
 	Prices     Prices
+	Quota      loadline.Quota `json:",omitzero"` // of the application's namespace
 }
 
 // Neighbours are other tenants, the same share of every node, new ones included. Shares
