@@ -23,6 +23,9 @@ const (
 	// Announced: an announced event is running or to come. It exists only while there is
 	// one, or the annotation is not understood.
 	ConditionAnnounced = "Announced"
+	// Limited: a quota of the namespace keeps services below what the load needs. It exists
+	// only while one does.
+	ConditionLimited = "Limited"
 )
 
 // ConditionReserveHeld is the condition of a LoadLineClass: what is wanted is kept free.
@@ -115,6 +118,9 @@ const (
 	ReasonEventAhead          = "EventAhead"          // true
 	ReasonEventsNotUnderstood = "EventsNotUnderstood" // the annotation is not; the message says what of it
 )
+
+// ReasonQuota is the reason of Limited.
+const ReasonQuota = "Quota" // true: the message has the quota and the services
 
 // Reasons of ReserveHeld, also Forbidden and Failed.
 const (

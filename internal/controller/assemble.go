@@ -159,7 +159,8 @@ func (a *application) guardIt(ctx context.Context, m models, l *v1alpha1.LoadLin
 		a.ladder.Resume(was)
 	}
 	// In a cluster the delays of collecting and deciding are real, not simulated.
-	a.loop = &loop.Loop{App: a.App, Cluster: a.cluster, Filter: guarded.Filter, Immediate: true, Announced: a.cluster.announced}
+	a.loop = &loop.Loop{App: a.App, Cluster: a.cluster, Filter: guarded.Filter, Immediate: true, Announced: a.cluster.announced,
+		Constraints: func() loadline.Constraints { return a.cluster.constraints.known }}
 	if a.Mode == v1alpha1.Observe {
 		a.loop.Policy = observer{a.ladder}
 		return nil

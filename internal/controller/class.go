@@ -49,6 +49,21 @@ func (c *Controller) sharedKey(ctx context.Context, l *v1alpha1.LoadLine) string
 	return classKey(class)
 }
 
+// proposeReserve tells the policy whether its LoadLine's class holds a reserve. Without an answer it
+// stays as it was.
+func (c *Controller) proposeReserve(ctx context.Context, l *v1alpha1.LoadLine, a *application) {
+	p, can := a.model.policy.(interface{ ProposeReserve(held bool) })
+	if !can {
+		return
+	}
+	class, err := c.classOf(ctx, l)
+	if err != nil {
+		return
+	}
+	held := class != nil && class.Spec.Reserve.Policy != "" && class.Spec.Reserve.Policy != v1alpha1.ReserveOff
+	p.ProposeReserve(held)
+}
+
 // classChanged reports whether a running application uses its class as it was before.
 func (c *Controller) classChanged(ctx context.Context, r *runner) bool {
 	used := r.class.Load()

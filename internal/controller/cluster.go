@@ -57,7 +57,8 @@ type cluster struct {
 	blind       error       // why the metrics could not be read, at the last pass
 	report      live.Report // which metrics were absent or stale, and why
 	unannounced error       // what of the announced events is not understood
-	newest      time.Time   // sample so far
+	constraints constraints
+	newest      time.Time // sample so far
 	resizes     [][]kube.Outcome
 	metrics     *applicationMetrics
 }
@@ -93,6 +94,7 @@ func (c *cluster) look(ctx context.Context) error {
 		return err
 	}
 	c.states = states
+	c.constrain(ctx)
 	for i := range states {
 		if c.app.Targets[i] == nil || states[i].Err != nil {
 			continue

@@ -35,11 +35,12 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
-		v1alpha1.ConditionAnnounced,
+		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited,
 	} {
 		v, found := verdicts[kind]
 		if !found {
-			if meta.FindStatusCondition(status.Conditions, kind) != nil || kind == v1alpha1.ConditionFleet || kind == v1alpha1.ConditionAnnounced {
+			optional := []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited}
+			if meta.FindStatusCondition(status.Conditions, kind) != nil || slices.Contains(optional, kind) {
 				continue
 			}
 			v = verdict{metav1.ConditionUnknown, v1alpha1.ReasonStarting, ""}
@@ -88,6 +89,9 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 	}
 	if a := v.announcedVerdict(); a.reason != "" {
 		c[v1alpha1.ConditionAnnounced] = a
+	}
+	if v.limited != "" {
+		c[v1alpha1.ConditionLimited] = yes(v1alpha1.ReasonQuota, v.limited)
 	}
 	return c
 }

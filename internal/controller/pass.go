@@ -19,6 +19,7 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	ctx = withPass(ctx, r.c.Now(), a.Needs.Period)
 	a.cluster.persist = func(ctx context.Context, plan loadline.Plan) error { return r.writeAhead(ctx, a, plan) }
 	r.restoreOrphans(ctx, a)
+	r.c.proposeReserve(ctx, r.latest.Load(), a)
 	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
 	a.tellFleet(step)
 	a.foresee(step)
@@ -124,6 +125,11 @@ func (r *runner) logPass(a *application, v *view) {
 		r.log.Warn("pass failed", "error", v.err)
 	case "held":
 		r.log.Debug("pass held", "reason", v.err)
+	}
+	if why := text(v.unknown); why != r.unknown {
+		if r.unknown = why; why != "" {
+			r.log.Warn("constraints of the namespace are not all known", "reason", why, "remedy", "kubectl apply -f deploy/rbac/cluster-role.yaml")
+		}
 	}
 	for _, p := range v.plan.Services {
 		sv := &v.services[p.Service]

@@ -31,6 +31,7 @@ type runner struct {
 	version   string                  // resourceVersion of the LoadLine then; empty = to be read
 	renewed   time.Time               // when another model was last looked for
 	forbidden error                   // by the API server, at the last pass
+	unknown   string                  // which constraints of the namespace could not be read, as last logged
 	news      string                  // of the model, as last published
 	memory    guard.Memory            // of the guards at the last pass, to be handed on in this process
 

@@ -31,6 +31,9 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	if len(v.events) == 0 && v.unannounced == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionAnnounced)
 	}
+	if v.limited == "" {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionLimited)
+	}
 	status.Event = v.eventStatus()
 	status.Reserve = v.reserveStatus(&status)
 	status.Policy = v.policy

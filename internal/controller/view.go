@@ -38,6 +38,8 @@ type view struct {
 
 	events      []loadline.Event // that are announced, running or to come
 	unannounced error            // what of them is not understood
+	limited     string           // what keeps services below their need; empty = nothing
+	unknown     error            // which constraints of the namespace could not be read
 	reserve     loadline.Opt[loadline.Room]
 
 	brownedOut []v1alpha1.BrownedOut
@@ -96,6 +98,7 @@ func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 	}
 	v.events = append(v.events, p.Situation.Announced...)
 	v.unannounced, v.reserve = c.unannounced, d.Proposal.Reserve
+	v.limited, v.unknown = d.Proposal.Limited, c.constraints.err
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
 	v.applied = d.Err == nil

@@ -86,6 +86,8 @@ var remedies = map[string]remedy{
 	// Announced
 	v1alpha1.ReasonEventsNotUnderstood: {Warning, "kubectl -n NS annotate loadline NAME --overwrite loadline.dev/events=..., as the " +
 		"message says"},
+	// Limited
+	v1alpha1.ReasonQuota: {Warning, "raise the quota (kubectl -n NS edit resourcequota), or lower the load or the requests of other pods"},
 	// ReserveHeld, of a class
 	v1alpha1.ReasonReserveOff:           {Note, "set spec.reserve.policy to hold it (docs/class.md)"},
 	v1alpha1.ReasonReservePending:       {Note, "wait for nodes; if it persists, check the node autoscaler and spec.reserve"},
@@ -96,7 +98,8 @@ var remedies = map[string]remedy{
 }
 
 // badWhenTrue are the conditions that should be false.
-var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale}
+var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale,
+	v1alpha1.ConditionLimited}
 
 // conditions explains abnormal conditions.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {

@@ -13,7 +13,8 @@
 // (ownership of pods), size.go (their size), rollout.go (a rollout in progress),
 // changed.go (the owner of the replicas), conflicts.go with others.go and keda.go
 // (other autoscalers); then scale.go, restore.go, resize.go with plan.go, qos.go, answer.go,
-// outcome.go and evict.go, and mismatched.go. strip.go keeps the cache small. reserve.go
+// outcome.go and evict.go, and mismatched.go. constraints.go reads what the
+// namespace allows. strip.go keeps the cache small. reserve.go
 // holds the reserve of a class, the only objects that are written as a whole.
 // internal/doctor uses the same rules before the controller runs: other exported
 // functions are for it.

@@ -49,6 +49,7 @@ type sight struct {
 	basis     basis
 	container string
 	pods      []*corev1.Pod // owned by the cache, never modified
+	spread    []corev1.TopologySpreadConstraint
 }
 
 // Look returns the state of every service, in their order. The error is for the
@@ -77,6 +78,9 @@ func (w *Workloads) Look(ctx context.Context) ([]State, error) {
 			seen[i].basis = basisOf(&loads[i])
 		}
 		seen[i].pods = pods[i]
+		if t := loads[i].template; t != nil {
+			seen[i].spread = t.Spec.TopologySpreadConstraints
+		}
 		seen[i].container = w.describe(s, i, &loads[i], pods[i])
 		if w.targets[i].service != nil {
 			s.Conflicts = conflicts.of[i]

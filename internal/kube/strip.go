@@ -82,7 +82,9 @@ func aboutReplicas(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEnt
 func stripTemplate(t *corev1.PodTemplateSpec) {
 	t.Labels = nil
 	t.Annotations = only(t.Annotations, isDefaultContainer)
+	spread := t.Spec.TopologySpreadConstraints
 	t.Spec = stripSpec(&t.Spec)
+	t.Spec.TopologySpreadConstraints = spread
 }
 
 func stripSpec(s *corev1.PodSpec) corev1.PodSpec {

@@ -46,7 +46,8 @@ type plannerConfig struct {
 	// Parts that can be switched off.
 	forecast, frontDoor, vertical, feedback, reserve bool
 
-	lifted bool // CPU limits are set around the planner
+	lifted      bool // CPU limits are set around the planner
+	reserveAuto bool // reserve follows ProposeReserve
 }
 
 // plannedService is what is known of one service.
@@ -94,8 +95,8 @@ func plannerOptions(*loadline.App) []Option {
 		case "limits":
 			options[i].Default = "lifted"
 		case "reserve":
-			options[i] = Option{"reserve", "off", "room on nodes for the load until a new one has come: on, off, or cores that stay the same",
-				orOn(OrOff(Number(0, 1e6)))}
+			options[i] = Option{"reserve", "auto", "room on nodes for the load until a new one has come: on, off, cores that stay the same, " +
+				"or auto: on in a cluster whose LoadLineClass holds a reserve", autoOr(orOn(OrOff(Number(0, 1e6))))}
 		}
 	}
 	return options
@@ -126,7 +127,7 @@ func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 		cfg: plannerConfig{
 			utilisation: v.Float("utilisation") / 100, downWindow: v.Span("down-window"),
 			forecast: v["forecast"] == "on", frontDoor: v["front-door"] == "on", vertical: v["vertical"] == "on", feedback: v["feedback"] == "on",
-			reserve: v["reserve"] == "on", lifted: v["limits"] == "lifted",
+			reserve: v["reserve"] == "on", lifted: v["limits"] == "lifted", reserveAuto: v["reserve"] == "auto",
 		},
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
 		load:     newAnalogs(v.Float("shortfall") / 100),

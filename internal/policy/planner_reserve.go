@@ -54,6 +54,21 @@ func (r *roomAhead) settle(now time.Time, window time.Duration) loadline.Room {
 	return most
 }
 
+// ProposeReserve says whether a reserve is held where the planner runs: it proposes one then, unless its
+// settings say otherwise.
+func (p *Planner) ProposeReserve(held bool) {
+	if p.cfg.reserveAuto {
+		p.cfg.reserve = held
+	}
+}
+
+// ProposeReserve is the rule's, where it can propose one.
+func (p *setUp) ProposeReserve(held bool) {
+	if rule, ok := p.Policy.(interface{ ProposeReserve(held bool) }); ok {
+		rule.ProposeReserve(held)
+	}
+}
+
 // reserveFor adds what a service needs beyond its planned replicas until a new node has come.
 func (p *Planner) reserveFor(now time.Time, s loadline.Situation, i int, t *target, front float64, planned int) {
 	of, seen, size := &p.services[i], &s.Now().Services[i], s.InFlight[i].Size

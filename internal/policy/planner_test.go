@@ -470,6 +470,34 @@ func TestPlannerReservesRoomForTheLoadUntilANodeHasCome(t *testing.T) {
 	}
 }
 
+// TestPlannerProposesAReserveWhereOneIsHeld: without the setting reserve it is up to the cluster.
+func TestPlannerProposesAReserveWhereOneIsHeld(t *testing.T) {
+	for _, c := range []struct {
+		spec       string
+		held, want bool
+	}{
+		{"planner", false, false}, {"planner", true, true}, {"planner:limits=keep", true, true}, {"planner:reserve=off", true, false},
+		{"planner:reserve=on", false, true}, {"planner:reserve=3", true, false},
+	} {
+		r := newShopRun(t, c.spec, 2)
+		proposer, ok := r.policy.(interface{ ProposeReserve(held bool) })
+		if !ok {
+			t.Fatalf("%s: %T cannot be told of a reserve", c.spec, r.policy)
+		}
+		if got := r.step(t, 100).Reserve.Set; got != (c.spec == "planner:reserve=on") {
+			t.Errorf("%s: a reserve is proposed before one is held: %v", c.spec, got)
+		}
+		proposer.ProposeReserve(c.held)
+		if got := r.step(t, 100).Reserve.Set; got != c.want {
+			t.Errorf("%s, held: %v: a reserve is proposed: %v", c.spec, c.held, got)
+		}
+		proposer.ProposeReserve(false)
+		if got := r.step(t, 100).Reserve.Set; got != (c.spec == "planner:reserve=on") {
+			t.Errorf("%s: a reserve is proposed that nobody holds: %v", c.spec, got)
+		}
+	}
+}
+
 // plannerIn is the planner within its settings.
 func plannerIn(p loadline.Policy) *Planner {
 	if around, ok := p.(*setUp); ok {
