@@ -3,24 +3,26 @@ package loadline
 // Constraints are what the cluster and the namespace allow an application, beyond the user's bounds.
 // The zero value constrains nothing.
 type Constraints struct {
-	Quota    Quota
-	Services []ServiceConstraints // in the order of App.Services; empty = there are none
+	Quota    Quota                `json:",omitzero"`
+	Services []ServiceConstraints `json:",omitempty"` // in the order of App.Services; empty = there are none
 }
 
 // ServiceConstraints are those of one service's pods.
 type ServiceConstraints struct {
 	// Bounds of each pod, such as those of a LimitRange; MinReplicas is for availability. A figure of 0
 	// bounds nothing.
-	Bounds Bounds
+	Bounds Bounds `json:",omitzero"`
 	// Why are the reasons of Bounds.MinReplicas, in words.
-	Why string
+	Why string `json:",omitzero"`
 	// CPURatio and MemoryRatio are how many times the request a limit may be; 0 = any.
-	CPURatio, MemoryRatio float64
+	CPURatio    float64 `json:",omitzero"`
+	MemoryRatio float64 `json:",omitzero"`
 	// NeedsCPULimit and NeedsMemoryLimit: pods without a limit are not admitted.
-	NeedsCPULimit, NeedsMemoryLimit bool
+	NeedsCPULimit    bool `json:",omitzero"`
+	NeedsMemoryLimit bool `json:",omitzero"`
 	// Others are the requests and limits of the other containers of a pod, which count towards the
 	// quota.
-	Others Size
+	Others Size `json:",omitzero"`
 }
 
 // Quota is what all pods of the application may have together: what the namespace allows, without
@@ -62,6 +64,16 @@ func (r QuotaResource) String() string {
 
 // Memory reports whether it is measured in bytes.
 func (r QuotaResource) Memory() bool { return r == QuotaMemoryRequests || r == QuotaMemoryLimits }
+
+// Any reports whether anything is constrained.
+func (c *Constraints) Any() bool {
+	for i := range c.Services {
+		if c.Services[i] != (ServiceConstraints{}) {
+			return true
+		}
+	}
+	return c.Quota.Limits()
+}
 
 // Limits reports whether anything is limited.
 func (q *Quota) Limits() bool {

@@ -2,6 +2,7 @@ package decisionlog
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -58,6 +59,9 @@ func (r *Record) see(s loadline.Situation) {
 	for _, e := range s.Announced {
 		r.Events = append(r.Events, Event{e.Name, e.Start, e.End, Number(e.Factor)})
 	}
+	if s.Constraints.Any() {
+		r.Constraints = &loadline.Constraints{Quota: s.Constraints.Quota, Services: slices.Clone(s.Constraints.Services)}
+	}
 	for i := range o.Nodes {
 		r.Nodes = append(r.Nodes, Node{samplesOf(loadline.NodeTable, o.At, &o.Nodes[i]), o.Nodes[i].Lost})
 	}
@@ -65,6 +69,7 @@ func (r *Record) see(s loadline.Situation) {
 
 // want copies the policy's proposal and the guards' corrections.
 func (r *Record) want(d *loadline.Decision) {
+	r.Limited = d.Proposal.Limited
 	if room := d.Proposal.Reserve; room.Set {
 		r.Reserve = &Reserve{Number(room.Value.Cores), room.Value.Memory}
 	}

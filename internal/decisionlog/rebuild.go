@@ -46,6 +46,9 @@ func (r *Record) Situation(app *loadline.App, window []loadline.Observation) loa
 	for _, e := range r.Events {
 		s.Announced = append(s.Announced, loadline.Event{Name: e.Name, Start: e.Start, End: e.End, Factor: float64(e.Factor)})
 	}
+	if c := r.Constraints; c != nil && (len(c.Services) == 0 || len(c.Services) == len(app.Services)) {
+		s.Constraints = *c
+	}
 	for i := range app.Services {
 		of := r.Service(app.Services[i].Name)
 		if of == nil {

@@ -32,6 +32,10 @@ type Record struct {
 	Events []Event `json:"events,omitempty"`
 	// Reserve is what the policy wanted kept free on nodes; absent: it did not say.
 	Reserve *Reserve `json:"reserve,omitempty"`
+	// Constraints are those of the cluster and the namespace; absent: none were known.
+	Constraints *loadline.Constraints `json:"constraints,omitempty"`
+	// Limited is what kept the proposal below what the load needs.
+	Limited string `json:"limited,omitempty"`
 	// Expected is the twin's prediction for the plan.
 	Expected *Outlook `json:"expected,omitempty"`
 }

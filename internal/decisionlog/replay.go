@@ -82,7 +82,8 @@ type Episode struct {
 func NewReplay(app *loadline.App, policy loadline.Policy, name string) *Replay {
 	r := &Replay{app: app, now: recordedCluster{app: app}}
 	r.loop = loop.Loop{App: app, Policy: policy, Cluster: &r.now, Clock: &r.now, Immediate: true,
-		Announced: func() []loadline.Event { return r.now.situation.Announced }}
+		Announced:   func() []loadline.Event { return r.now.situation.Announced },
+		Constraints: func() loadline.Constraints { return r.now.situation.Constraints }}
 	r.report.Policy, r.report.Differences = name, []Difference{}
 	for i := range app.Services {
 		r.report.Services = append(r.report.Services, ReplayedService{Name: app.Services[i].Name})

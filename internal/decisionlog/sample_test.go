@@ -71,6 +71,11 @@ func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadli
 		PartialSLO: []loadline.SLO{{Percentile: 99.5, Latency: 200 * time.Millisecond},
 			{Percentile: 99.5, Latency: 50 * time.Millisecond}},
 		Announced: []loadline.Event{{Name: "sale", Start: at.Add(time.Hour), End: at.Add(2 * time.Hour), Factor: 3}},
+		Constraints: loadline.Constraints{
+			Quota: loadline.Quota{Name: "team", Hard: [loadline.QuotaResources]loadline.Opt[float64]{loadline.QuotaPods: loadline.Some(9.0)}},
+			Services: []loadline.ServiceConstraints{{Bounds: loadline.Bounds{MinReplicas: 2}, Why: "PodDisruptionBudget web",
+				Others: loadline.Size{CPURequest: 0.1}}, {NeedsCPULimit: true}},
+		},
 	}
 	want := loadline.Setting{
 		Replicas: loadline.Some(6), CPURequest: loadline.Some(math.NaN()), CPULimit: loadline.Some(0.0),
@@ -82,7 +87,7 @@ func sampleDecision(app *loadline.App, at time.Time) (*loadline.Decision, loadli
 		Proposal: loadline.Proposal{Services: []loadline.ServiceProposal{{
 			Service: 0, Setting: want, Reason: "CPU at 91 % of the request, target 60 %",
 			RunnerUp: &loadline.Alternative{Setting: loadline.Setting{Replicas: loadline.Some(4)}, Reason: "valued 0.1 less"},
-		}}, Reserve: loadline.Some(loadline.Room{Cores: 1.5, Memory: 3 << 30})},
+		}}, Reserve: loadline.Some(loadline.Room{Cores: 1.5, Memory: 3 << 30}), Limited: "the quota team allows pods 9 in all"},
 		Changed: []loadline.GuardChange{{Guard: "step", Service: 0, From: want, To: got, Reason: "at most one more at a time"}},
 		Plan:    loadline.Plan{Services: []loadline.ServicePlan{{Service: 0, Setting: got}}},
 		Err:     errors.New("a <sign> of trouble"),
