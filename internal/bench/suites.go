@@ -109,6 +109,14 @@ func Suites() []Suite {
 				WarmUp: settled},
 		},
 		{
+			Name: "drawn",
+			About: "36 scenes drawn by chance, two hours each: applications of 3 to 14 services at 4 to 16 times their load, SLOs 0.6 to 2 " +
+				"times as long, loads of every shape, pools of 2- to 8-core nodes, some with neighbours; the planner with its own settings, " +
+				"with others for all scenes, and with those searched for each, without a history; 1 seed",
+			given:  drawn,
+			matrix: Matrix{Policies: plannerSettings(), Seeds: 1, WarmUp: settled, Baseline: "planner"},
+		},
+		{
 			Name: "rivals",
 			About: "every rival as it comes and calibrated, and the oracles, on three applications at a peak of about 40 requests/s: " +
 				"an hour of diurnal, bursty, noisy and flash load, and an hour each of two public traces where they are available; 5 " +
