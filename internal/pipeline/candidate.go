@@ -38,10 +38,12 @@ var usual = []string{
 }
 
 // untrained are candidates as they are: they learn as they run. Beside its defaults the planner has
-// settings for pods that may run above their CPU requests, and that change less often; which of them
-// suits an application is chosen on the selection part.
+// settings for less spare capacity, and for pods that may run above their CPU requests and change less
+// often; which of them suits an application is chosen on the selection part (docs/adr/0041).
 var untrained = []Candidate{
 	{Name: "planner", Method: "planner", Policy: "planner"},
+	{Name: "planner-100", Method: "planner", Policy: "planner:utilisation=100,shortfall=0.5",
+		About: "pods at 100 % of their CPU requests, 0.5 % of the requests in excess of the forecast"},
 	{Name: "planner-105", Method: "planner", Policy: "planner:utilisation=105,down-window=600s",
 		About: "pods at 105 % of their CPU requests, slower down"},
 	{Name: "planner-120", Method: "planner", Policy: "planner:utilisation=120,down-window=600s",
