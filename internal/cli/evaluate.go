@@ -24,6 +24,7 @@ import (
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/guard"
+	"github.com/loadline/loadline/internal/history"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/report"
 	"github.com/loadline/loadline/internal/result"
@@ -42,6 +43,8 @@ type evaluateFlags struct {
 	workers                int
 	verbose, redo          bool
 	rules                  bool // alone: tune
+	history                string
+	since                  time.Duration
 }
 
 func newEvaluate() *cobra.Command {
@@ -82,6 +85,11 @@ The verdict is the first line, and the exit code:
   5  undecided  and what would decide it
   6  refused    too much is guessed, or the model is of another application
 
+--history judges the same candidates on a later history of the application, without training
+them: its first part fits a new twin, the other two select and judge. What runs today is then
+what the run's last evaluation promoted, unless the history or --today shows something else. The
+run is of that history from then on; what it was before is kept in RUN/earlier.
+
 --output yaml prints the manifests of the verdict for kubectl, --output json all figures.
 
 All results are written to RUN: evaluation.json, front.svg, report.html, and bench/ with every
@@ -94,7 +102,8 @@ run. If it is interrupted, the same command resumes.`,
   loadline evaluate shop --prefer latency --verbose
   loadline evaluate shop --baseline hpa:target=60 --baseline kpa@calibrated
   loadline evaluate shop --pool eks-4 --neighbours use=0.7
-  loadline evaluate shop && loadline promote shop`,
+  loadline evaluate shop && loadline promote shop
+  loadline evaluate shop --history past2 && loadline promote shop`,
 		Args: Exactly("the folder of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), args[0], c.OutOrStdout(), c.ErrOrStderr())
@@ -107,6 +116,8 @@ run. If it is interrupted, the same command resumes.`,
 	flags.StringArrayVar(&f.baselines, "baseline", nil, "policy to compare with besides today's, written as for bench; repeatable ("+
 		strings.Join(pipeline.DefaultBaselines([]string{guard.Horizontal}), ", ")+")")
 	f.add(flags, []string{guard.Horizontal})
+	flags.StringVar(&f.history, "history", "", "judge the candidates on this later history, a folder of loadline history")
+	spanVar(flags, &f.since, "since", 0, "only the last part of --history, such as 7d; 0 = all of it")
 	return c
 }
 
@@ -132,6 +143,11 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	var cluster pool.Cluster
 	if err := errors.Join(f.check(), f.today.check(), f.nodes.apply(&cluster)); err != nil {
 		return err
+	}
+	if f.history != "" {
+		if err := f.renew(dir, stderr); err != nil {
+			return err
+		}
 	}
 	folder, err := pipeline.OpenRun(dir)
 	if err != nil {
@@ -196,8 +212,41 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	return errors.Join(err, verdictCode(e.Verdict))
 }
 
+// renew makes the run one of a later history.
+func (f *evaluateFlags) renew(dir string, stderr io.Writer) error {
+	past, err := pipeline.Again(dir)
+	if err != nil {
+		return err
+	}
+	h, err := history.Read(f.history, history.Options{Last: f.since})
+	if err != nil {
+		return err
+	}
+	bar := NewProgress(stderr, "fitting "+f.history)
+	defer bar.Done()
+	past.Progress = bar.At
+	subject, err := pipeline.FromHistory(h, past)
+	if err != nil {
+		return fmt.Errorf("judge on %s: %w", f.history, err)
+	}
+	bar.Done()
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if _, err := pipeline.Continue(dir, Build(), subject); err != nil {
+		return err
+	}
+	printNotes(stderr, subject.Notes)
+	return nil
+}
+
 func (f *evaluateFlags) check() error {
 	var faults []error
+	if f.history == "" && f.since != 0 {
+		faults = append(faults, Usagef("--since is for --history"))
+	}
 	if err := pipeline.Preference(f.prefer).Check(); err != nil {
 		faults = append(faults, Usagef("--prefer: %w", err))
 	}

@@ -39,6 +39,12 @@ func perHour(r *bench.Record, on pool.Cluster) float64 {
 	return money / hoursOf(r)
 }
 
+// PerMonth is what the cores and the memory of a run cost per month at their prices.
+func PerMonth(r *result.Result, prices pool.Prices) float64 {
+	hours := float64(r.DurationSeconds) / 3600
+	return resources(r.CoreHours, r.GiBHours, pool.Cluster{Prices: prices}) / hours * hoursPerMonth
+}
+
 func resources(coreHours, gibHours result.Number, on pool.Cluster) float64 {
 	return on.Prices.Resources(3600*float64(coreHours), 3600*float64(gibHours)*(1<<30))
 }

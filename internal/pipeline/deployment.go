@@ -63,6 +63,9 @@ func TunedBaselines(policy string, axes []string) []string {
 func (j EvaluationSettings) baselines(f *Folder) []bench.Policy {
 	spec, _ := j.today(f)
 	all := []bench.Policy{{Spec: spec, Label: TodayLabel, Axes: j.Axes}}
+	if rule := j.todayGuard(f); rule != "" { // a LoadLine runs it
+		all[0].Guard, all[0].Interval = rule, interval
+	}
 	for _, text := range j.Baselines {
 		p := bench.ParsePolicy(text)
 		if p.Spec == spec && !p.Calibrated && !p.Trained {

@@ -4,7 +4,7 @@
 // today's autoscalers.
 //
 // Reading order: subject.go, build.go and guessed.go (the training data), candidate.go (candidates),
-// train.go and each.go (training), run.go, folder.go and kept.go (storage), evaluation.go (the
+// train.go and each.go (training), run.go, folder.go and kept.go (storage), again.go (a later history for a run), evaluation.go (the
 // result), evaluate.go (the table of contents), deployment.go (what is judged), stretch.go,
 // selection.go, openings.go and judge.go (the two later parts), figures.go and cost.go (what a run
 // is worth), compare.go (when a difference is clear), verdict.go (what follows), rank.go, env2.go,

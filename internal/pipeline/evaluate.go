@@ -133,7 +133,7 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	e := &Evaluation{
 		app: f.App, knowledge: f.Subject.Knowledge, Conditions: []Condition{},
 		Format: RunFormat, Program: j.Program, App: f.App.Name, Digest: f.Subject.Digest, Settings: s, Prefer: j.Prefer,
-		Currency: j.Cluster.Prices.WithDefaults().Currency, Own: result.Number(ownCost(j.Cluster.Prices)),
+		Currency: j.Cluster.Prices.WithDefaults().Currency, Prices: j.Cluster.Prices.WithDefaults(), Own: result.Number(ownCost(j.Cluster.Prices)),
 		Earlier: []Opening{}, Assumptions: []string{}, Entries: []Entry{}, Stretches: []EvaluatedStretch{}, ByPods: []string{},
 	}
 	for _, k := range f.App.Kinds {
@@ -141,6 +141,10 @@ func (j EvaluationSettings) begin(f *Folder, s Settings) *Evaluation {
 	}
 	if f.Subject.AssumedObjective {
 		e.Assumptions = append(e.Assumptions, "The objective is assumed, not yours: set it with loadline train --objective.")
+	}
+	if o := f.Origin; o != nil {
+		e.Assumptions = append(e.Assumptions, fmt.Sprintf("The candidates are those that were trained on an earlier history, %s to %s.",
+			stamp(o.Seen.From), stamp(o.Seen.To)))
 	}
 	e.Assumptions = append(e.Assumptions, j.todayAssumed(f)...)
 	e.Assumptions = append(e.Assumptions, j.nodesAssumed(&f.Subject.Knowledge))

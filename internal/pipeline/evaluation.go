@@ -12,6 +12,7 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/bench"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/train"
 )
 
@@ -30,6 +31,7 @@ type Evaluation struct {
 	Earlier  []Opening `json:"earlier_openings"` // of the test part, with other settings
 
 	Currency string        `json:"currency"`
+	Prices   pool.Prices   `json:"prices"`
 	Own      result.Number `json:"own_cost_per_month"` // of Loadline itself
 	Prefer   Preference    `json:"prefer"`
 

@@ -44,18 +44,23 @@ func Begin(dir, program string, s *Subject, candidates []Candidate, redo bool) (
 	}
 	removeLeftovers(dir)
 	removeLeftovers(filepath.Join(dir, CandidatesDir))
+	if err := f.writeSubject(s); err != nil {
+		return nil, err
+	}
+	return f, f.write()
+}
+
+// writeSubject writes the files of a subject; run.json follows.
+func (f *Folder) writeSubject(s *Subject) error {
 	for _, file := range []struct {
 		name string
 		what any
 	}{{TrainingFile, keptWorkload(s.Training)}, {SelectionFile, keptWorkload(s.Selection)}, {HeldOutFile, keptWorkload(s.HeldOut)}} {
-		if err := writeJSON(filepath.Join(dir, file.name), file.what, ""); err != nil {
-			return nil, err
+		if err := writeJSON(filepath.Join(f.Dir, file.name), file.what, ""); err != nil {
+			return err
 		}
 	}
-	if err := writeWhole(filepath.Join(dir, TwinFile), s.Model); err != nil {
-		return nil, err
-	}
-	return f, f.write()
+	return writeWhole(filepath.Join(f.Dir, TwinFile), s.Model)
 }
 
 func (f *Folder) write() error { return writeJSON(filepath.Join(f.Dir, RunFile), f.Run, " ") }

@@ -116,18 +116,22 @@ func (p *proof) differ(whole []Entry) func(from, to time.Duration) float64 {
 	}
 }
 
-// compare every deployment with today's. Candidates also cost what Loadline does.
+// compare every deployment with today's. What runs as a LoadLine also costs what Loadline does.
 func (e *Evaluation) compare() {
 	today := e.Entry(TodayLabel)
 	for i := range e.Entries {
 		entry := &e.Entries[i]
 		entry.judgeSLO()
-		more := 0.0
-		if entry.Role == RoleCandidate {
-			more = float64(e.Own)
-		}
 		if entry.Label != today.Label {
-			entry.AgainstToday = entry.costAgainst(today, more)
+			entry.AgainstToday = entry.costAgainst(today, entry.ownCost(e.Own)-today.ownCost(e.Own))
 		}
 	}
+}
+
+// ownCost is what Loadline itself costs with a deployment: nothing if that is not a LoadLine.
+func (e *Entry) ownCost(own result.Number) float64 {
+	if e.Role == RoleCandidate || e.Fallback != "" {
+		return float64(own)
+	}
+	return 0
 }

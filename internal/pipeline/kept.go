@@ -24,7 +24,7 @@ func (s *Subject) summary() Summary {
 		Name: s.Name, Source: s.Source, Services: names, Delays: s.Delays, Notes: s.Notes,
 		Digest:   subjectDigest(s.Model, s.Training, s.Selection, s.HeldOut, s.Delays),
 		Training: spanOf(s.TrainingFrom, s.Training), Selection: spanOf(s.SelectionFrom, s.Selection), HeldOut: spanOf(s.HeldOutFrom, s.HeldOut),
-		Today: s.Today, AssumedObjective: s.AssumedObjective, Guessed: s.Guessed, Replaced: s.Replaced, Knowledge: s.Knowledge,
+		Today: s.Today, TodayGuard: s.TodayGuard, AssumedObjective: s.AssumedObjective, Guessed: s.Guessed, Replaced: s.Replaced, Knowledge: s.Knowledge,
 	}
 }
 

@@ -19,6 +19,8 @@ type Settings struct {
 	Seeds   int      `json:"seeds"` // of the first look
 	Axes    []string `json:"axes"`
 	Today   string   `json:"today"`
+	// TodayGuard is the fallback rule of a LoadLine that runs today.
+	TodayGuard string `json:"today_guard,omitempty"`
 	// TodayAssumed: what the user runs is not known.
 	TodayAssumed bool `json:"today_assumed,omitempty"`
 	// TodayWithout is what today's figures leave out.
@@ -42,8 +44,8 @@ func (j EvaluationSettings) settings(f *Folder, candidates []Outcome) Settings {
 	today, known := j.today(f)
 	s := Settings{
 		App: f.App.Name, Stretch: j.Stretch.String(), Seeds: j.Seeds, Axes: j.Axes, Today: today, TodayAssumed: !known,
-		TodayWithout: j.Objects.LeftOut,
-		Baselines:    j.Baselines, Cluster: j.Cluster.String(),
+		TodayWithout: j.Objects.LeftOut, TodayGuard: j.todayGuard(f),
+		Baselines: j.Baselines, Cluster: j.Cluster.String(),
 		NeighboursGiven: j.NeighboursGiven, Known: f.known,
 		Prefer: j.Prefer, Candidate: j.Candidate, MaxChurn: j.MaxChurn,
 		Rules: j.Rules,

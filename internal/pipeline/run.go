@@ -36,6 +36,8 @@ type Run struct {
 	Program    string    `json:"program"`
 	Subject    Summary   `json:"subject"`
 	Candidates []Outcome `json:"candidates"`
+	// Origin is where the candidates were trained; nil = on this subject.
+	Origin *Origin `json:"origin,omitempty"`
 }
 
 // Summary of a subject.
@@ -51,7 +53,9 @@ type Summary struct {
 	Delays    map[string]train.Delays `json:"delays"` // Scaling-Ops' model of each service
 	Notes     []string                `json:"notes,omitempty"`
 	// Today is the autoscaler that the user runs; none = unknown.
-	Today            string   `json:"today,omitempty"`
+	Today string `json:"today,omitempty"`
+	// TodayGuard is its fallback rule, if it is a LoadLine; none = it runs without our guard.
+	TodayGuard       string   `json:"today_guard,omitempty"`
 	AssumedObjective bool     `json:"assumed_objective,omitempty"`
 	Guessed          []string `json:"guessed,omitempty"`  // what a conclusion would rest on, and what to measure
 	Replaced         []string `json:"replaced,omitempty"` // services whose training part shows a release that is gone

@@ -67,7 +67,7 @@ func (p *proof) selection(ctx context.Context) error {
 		return err
 	}
 	rule := bestRule(s.Entries)
-	s.Rule, s.Fallback = rule.Label, rule.Policy
+	s.Rule, s.Fallback = rule.Label, cmp.Or(rule.Fallback, rule.Policy)
 	if len(p.candidates) == 0 {
 		return nil
 	}
@@ -185,12 +185,17 @@ const reserve = 0.4
 func (e *Entry) met() bool { return max(e.WorstOver, e.BusyOver) <= reserve*result.CountsIf }
 
 // bestRule is the cheapest baseline that meets the SLO, or the one with the fewest requests over
-// it; the first of equals, which is today's.
+// it; the first of equals, which is today's. A LoadLine that runs today is no rule, unless there is
+// no other: a policy and its fallback must not fail together.
 func bestRule(entries []Entry) *Entry {
 	best := &entries[0]
 	for i := range entries {
 		e := &entries[i]
 		switch {
+		case (e.Fallback == "") != (best.Fallback == ""):
+			if e.Fallback == "" {
+				best = e
+			}
 		case e.met() != best.met():
 			if e.met() {
 				best = e

@@ -11,6 +11,12 @@ func (c contest) name(e *Entry) string {
 	switch {
 	case e.Role == RoleCandidate:
 		return e.Label
+	case e == c.today && e.Fallback != "": // a LoadLine runs it
+		for i := range c.e.Selection.Entries {
+			if d := &c.e.Selection.Entries[i]; d.Role == RoleCandidate && d.Policy == e.Policy {
+				return d.Label
+			}
+		}
 	case e == c.today && c.e.Settings.TodayAssumed:
 		return RuleName(e.Policy) + " (assumed to run today)"
 	}

@@ -29,6 +29,8 @@ type Subject struct {
 	Notes                                    []string  // limits of the history, for the user
 	// Today is the autoscaler that the user runs, in the notation of policies; "" = unknown.
 	Today string
+	// TodayGuard is its fallback rule, if it is a LoadLine; "" = it runs without our guard.
+	TodayGuard string
 	// AssumedObjective: the SLO is not the user's.
 	AssumedObjective bool
 	// Guessed are figures without which nothing can be concluded; each entry names one and what to

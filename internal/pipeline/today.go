@@ -32,6 +32,14 @@ func (j EvaluationSettings) today(f *Folder) (spec string, known bool) {
 	return defaultToday, false
 }
 
+// todayGuard is the fallback rule of today's deployment, if it is a LoadLine.
+func (j EvaluationSettings) todayGuard(f *Folder) string {
+	if j.Today != "" {
+		return ""
+	}
+	return f.Subject.TodayGuard
+}
+
 // todayAssumed is what the figures of today's deployment rest on.
 func (j EvaluationSettings) todayAssumed(f *Folder) []string {
 	spec, known := j.today(f)

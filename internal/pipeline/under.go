@@ -91,7 +91,7 @@ func (t trials) under(ctx context.Context, all []Condition, labels []string, sha
 		if err != nil {
 			return nil, err
 		}
-		c.take(entries, float64(t.evaluation.Own))
+		c.take(entries, t.evaluation.Own)
 		if c.Figure == "" {
 			t.evaluation.rates = ratesOf(entries)
 		}
@@ -99,17 +99,15 @@ func (t trials) under(ctx context.Context, all []Condition, labels []string, sha
 	return all, nil
 }
 
-// take the figures of deployments. Candidates also cost what Loadline does.
-func (c *Condition) take(entries []Entry, own float64) {
+// take the figures of deployments. What runs as a LoadLine also costs what Loadline does.
+func (c *Condition) take(entries []Entry, own result.Number) {
 	today := entryOf(entries, TodayLabel)
+	now := today.PerMonth + result.Number(today.ownCost(own))
 	c.Results = []ConditionResult{}
 	for i := range entries {
 		e := &entries[i]
-		cost := e.PerMonth
-		if e.Role == RoleCandidate {
-			cost += result.Number(own)
-		}
-		c.Results = append(c.Results, ConditionResult{Label: e.Label, Over: e.Over, Cost: cost, Saves: 1 - cost/today.PerMonth})
+		cost := e.PerMonth + result.Number(e.ownCost(own))
+		c.Results = append(c.Results, ConditionResult{Label: e.Label, Over: e.Over, Cost: cost, Saves: 1 - cost/now})
 	}
 }
 
