@@ -15,6 +15,7 @@ import (
 
 	"github.com/loadline/loadline/internal/modelfile"
 	"github.com/loadline/loadline/internal/pipeline"
+	"github.com/loadline/loadline/internal/portfolio"
 	"github.com/loadline/loadline/internal/registry"
 	"github.com/loadline/loadline/internal/suggest"
 )
@@ -134,6 +135,9 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 			Fallback: entry.Fallback, Axes: e.Settings.Axes, Results: resultsOf(e, entry), At: time.Now(), By: Build(),
 		},
 	}
+	if offer.Files, err = judgedWith(folder, e, entry); err != nil {
+		return err
+	}
 	if entry.SHA256 == "" { // it needs no model
 		offer.Model, offer.Promotion.Policy = "", entry.Policy
 	}
@@ -147,11 +151,31 @@ func (f *promoteFlags) promote(dir string, r *registry.Registry, stdout, stderr 
 	if p.Forced {
 		fmt.Fprintf(stderr, "note: promoted with --force. %s\n", verdict.Sentence)
 	}
-	return printPromoted(stdout, r, p, filepath.Join(folder.Dir, pipeline.TwinFile))
+	return printPromoted(stdout, r, p, r.Folder(p.App, p.Version))
 }
 
-// printPromoted also prints what to do next, with the file of the twin with which it was judged.
-func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin string) error {
+// judgedWith are the files that a LoadLine is watched with: the twin, and what was judged on it.
+func judgedWith(folder *pipeline.Folder, e *pipeline.Evaluation, entry *pipeline.Entry) (map[string][]byte, error) {
+	twin, err := os.ReadFile(filepath.Join(folder.Dir, pipeline.TwinFile))
+	if err != nil {
+		return nil, err
+	}
+	judged, err := portfolio.Of(folder, e, entry).Encode()
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", portfolio.JudgedFile, err)
+	}
+	return map[string][]byte{pipeline.TwinFile: twin, portfolio.JudgedFile: judged}, nil
+}
+
+// twinCommand makes the ConfigMap of the twin, or replaces that of an earlier version.
+func twinCommand(app, folder string) string {
+	return fmt.Sprintf("kubectl create configmap %s --from-file=twin.yaml=%s --from-file=%s=%s --dry-run=client -o yaml | kubectl apply -f -",
+		twinName(app), filepath.Join(folder, pipeline.TwinFile), portfolio.JudgedFile, filepath.Join(folder, portfolio.JudgedFile))
+}
+
+// printPromoted also prints what to do next, with the version's folder, which has the twin with which
+// it was judged.
+func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, folder string) error {
 	fmt.Fprintf(w, "%s is version %d of %s", p.Candidate, p.Version, p.App)
 	if p.Former > 0 {
 		fmt.Fprintf(w, "; version %d is kept, loadline promote --rollback --app %s returns to it", p.Former, p.App)
@@ -161,7 +185,7 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin
 		return err
 	}
 	if p.Policy != "" {
-		return printPolicy(w, p, twin)
+		return printPolicy(w, p, folder)
 	}
 	fmt.Fprintf(w, "\n%s\nmodel: %s\n", p.Verdict, path)
 	if p.Fallback == "" {
@@ -169,22 +193,22 @@ func printPromoted(w io.Writer, r *registry.Registry, p registry.Promotion, twin
 	}
 	// As it was judged, and without effect until the mode is Act.
 	_, err = fmt.Fprintf(w, "Next, in the namespace of the LoadLine %s with axes %s:\n"+
-		"  kubectl create configmap %s-model --from-file=model.safetensors=%s\n"+
-		"  kubectl create configmap %s --from-file=twin.yaml=%s\n"+
+		"  kubectl create configmap %s-model --from-file=model.safetensors=%s --dry-run=client -o yaml | kubectl apply -f -\n"+
+		"  %s\n"+
 		"  kubectl patch loadline %s --type merge -p '{\"spec\":{\"mode\":\"Recommend\",\"fallback\":%q,"+
 		"\"policy\":{\"baseline\":null,\"model\":{\"configMap\":{\"name\":\"%s-model\"}}},"+
 		"\"twin\":{\"name\":%q,\"key\":\"twin.yaml\"}}}'\n",
-		p.App, strings.Join(p.Axes, ", "), p.App, path, twinName(p.App), twin, p.App, p.Fallback, p.App, twinName(p.App))
+		p.App, strings.Join(p.Axes, ", "), p.App, path, twinCommand(p.App, folder), p.App, p.Fallback, p.App, twinName(p.App))
 	return err
 }
 
 // printPolicy is printPromoted's for a policy that needs no model.
-func printPolicy(w io.Writer, p registry.Promotion, twin string) error {
+func printPolicy(w io.Writer, p registry.Promotion, folder string) error {
 	_, err := fmt.Fprintf(w, "\n%s\npolicy: %s\nNext, in the namespace of the LoadLine %s with axes %s:\n"+
-		"  kubectl create configmap %s --from-file=twin.yaml=%s\n"+
+		"  %s\n"+
 		"  kubectl patch loadline %s --type merge -p '{\"spec\":{\"mode\":\"Recommend\",\"fallback\":%q,"+
 		"\"policy\":{\"baseline\":%q,\"model\":null},\"twin\":{\"name\":%q,\"key\":\"twin.yaml\"}}}'\n",
-		p.Verdict, p.Policy, p.App, strings.Join(p.Axes, ", "), twinName(p.App), twin, p.App, p.Fallback, p.Policy, twinName(p.App))
+		p.Verdict, p.Policy, p.App, strings.Join(p.Axes, ", "), twinCommand(p.App, folder), p.App, p.Fallback, p.Policy, twinName(p.App))
 	return err
 }
 

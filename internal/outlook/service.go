@@ -36,6 +36,20 @@ func (t *Twin) Service(s loadline.Situation, c Change) (loadline.ServiceOutlook,
 	return o, true
 }
 
+// Median time, in seconds, of a visit to a service without its calls to others at a rate of visits
+// per second, and the rate at which the allocation is saturated. It is not known for a service
+// without a model, or with visits that differ in their work.
+func (t *Twin) Median(service int, a loadline.Allocation, perSecond float64) (seconds, saturation float64, known bool) {
+	t.prepare()
+	g, s, visits := &t.topology.Services[service], &t.App.Services[service], &t.visits[service]
+	if s.CPU.Mean <= 0 || g.CPU <= 0 || len(visits.work) != 1 || a.Replicas <= 0 || a.Replicas > mostReplicas || !finite(a.Size.CPULimit) {
+		return 0, 0, false
+	}
+	station := t.stations.Of(service, a.Replicas, a.Size, g.CPU/(s.CPU.Mean.Seconds()*s.VersionCPU()), g.Below, visits.work)
+	seconds = station.Latency(perSecond, 0, 0.5)
+	return seconds, station.Saturation(), finite(seconds)
+}
+
 func (t *Twin) prepare() {
 	if t.stations != nil {
 		return

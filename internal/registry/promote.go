@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,8 @@ type Offer struct {
 	// Of the promotion: Candidate, Policy, Prefer, Verdict, Forced, Results, At and By. The rest is
 	// filled in; without results those of the model are used.
 	Promotion Promotion
+	// Files that are kept with the version, by name: what it was judged with.
+	Files map[string][]byte
 }
 
 // Promote makes a policy the current version of its application. The former versions
@@ -69,7 +72,7 @@ func (r *Registry) Promote(o Offer) (Promotion, error) {
 			return now.Versions[i], fmt.Errorf("%w, %d of %s: nothing was changed", ErrInCharge, now.Current, name)
 		}
 	}
-	if err := r.place(&p, model); err != nil {
+	if err := r.place(&p, model, o.Files); err != nil {
 		return p, fmt.Errorf("promote %s: %w; the former version is still current", p.Candidate, err)
 	}
 	if err := r.put(name, p.Version, p.At); err != nil {
@@ -122,7 +125,7 @@ func accept(o Offer) (policy.Model, error) {
 }
 
 // place creates the version's folder atomically.
-func (r *Registry) place(p *Promotion, model policy.Model) error {
+func (r *Registry) place(p *Promotion, model policy.Model, files map[string][]byte) error {
 	home := filepath.Join(r.dir, p.App)
 	if err := r.do("make the folder", func() error { return os.MkdirAll(home, 0o755) }); err != nil {
 		return err
@@ -151,6 +154,12 @@ func (r *Registry) place(p *Promotion, model policy.Model) error {
 	}
 	if err := r.do("write the promotion", func() error { return writeJSON(filepath.Join(temp, promotionFile), p) }); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		content := func(w io.Writer) error { _, err := w.Write(files[name]); return err }
+		if err := r.do("write "+name, func() error { return atomicfile.Write(filepath.Join(temp, name), content) }); err != nil {
+			return err
+		}
 	}
 	card := func(w io.Writer) error { return p.writeCard(w, model) }
 	if err := r.do("write the card", func() error { return atomicfile.Write(filepath.Join(temp, cardFile), card) }); err != nil {

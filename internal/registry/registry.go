@@ -190,6 +190,9 @@ func (r *Registry) hint(name string) string {
 	return suggest.Hint(name, known)
 }
 
+// Folder of a version.
+func (r *Registry) Folder(name string, version int) string { return r.folder(name, version) }
+
 func (r *Registry) folder(name string, version int) string {
 	return filepath.Join(r.dir, name, fmt.Sprintf("%04d", version))
 }
