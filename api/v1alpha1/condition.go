@@ -1,8 +1,8 @@
 package v1alpha1
 
-// Types of conditions of a LoadLine. All of them except Fleet and Announced exist once
-// the controller has processed the resource. Ready, Active, Fleet and Announced are good
-// when true, the others when false.
+// Types of conditions of a LoadLine. All of them except Fleet, Announced, Drift and
+// RunnerUpAhead exist once the controller has processed the resource. Ready, Active, Fleet
+// and Announced are good when true, the others when false.
 const (
 	// Ready: the resource is valid, everything that it references exists, and
 	// decisions are being made.
@@ -26,6 +26,12 @@ const (
 	// Limited: a quota of the namespace keeps services below what the load needs. It exists
 	// only while one does.
 	ConditionLimited = "Limited"
+	// Drift: the application does not behave as its twin, on which the deployment was
+	// judged. It exists only with a twin.
+	ConditionDrift = "Drift"
+	// RunnerUpAhead: another deployment that was judged is estimated to be better by now.
+	// It exists only if the twin has what was judged.
+	ConditionRunnerUpAhead = "RunnerUpAhead"
 )
 
 // ConditionReserveHeld is the condition of a LoadLineClass: what is wanted is kept free.
@@ -121,6 +127,24 @@ const (
 
 // ReasonQuota is the reason of Limited.
 const ReasonQuota = "Quota" // true: the message has the quota and the services
+
+// Reasons of Drift.
+const (
+	ReasonAsJudged         = "AsJudged"         // false
+	ReasonDriftCPU         = "DriftCPU"         // a visit takes more or less CPU than the twin's
+	ReasonDriftMix         = "DriftMix"         // requests make other visits than the twin's
+	ReasonDriftLatency     = "DriftLatency"     // a visit takes longer or shorter than the twin's at the same load
+	ReasonLoadBeyondJudged = "LoadBeyondJudged" // the load is higher than any that the deployment was judged under
+	ReasonReleased         = "Released"         // unknown: a release is not compared yet
+	ReasonNotCompared      = "NotCompared"      // unknown: too little is measured; the message says what
+)
+
+// Reasons of RunnerUpAhead.
+const (
+	ReasonEstimatedBetter = "EstimatedBetter" // true
+	ReasonNotBetter       = "NotBetter"       // false
+	ReasonNotEstimated    = "NotEstimated"    // unknown: the message says why
+)
 
 // Reasons of ReserveHeld, also Forbidden and Failed.
 const (

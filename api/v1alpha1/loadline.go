@@ -114,6 +114,11 @@ type LoadLineSpec struct {
 	// +optional
 	Twin *ConfigMapKey `json:"twin,omitempty"`
 
+	// How the application is compared with its twin, with which its deployment was
+	// judged.
+	// +optional
+	Drift *Drift `json:"drift,omitempty"`
+
 	// Settings of the guards, which correct the proposals of any policy. Each group
 	// that is left out has its defaults, which suit most applications.
 	// +optional

@@ -88,6 +88,15 @@ type LoadLineStatus struct {
 	// +optional
 	Event *EventStatus `json:"event,omitempty"`
 
+	// How the application compares with its twin. Left out without one.
+	// +optional
+	Drift *DriftStatus `json:"drift,omitempty"`
+
+	// What the deployment and the runner-up would cost under the load of the last hours,
+	// estimated on the twin.
+	// +optional
+	Portfolio *PortfolioStatus `json:"portfolio,omitempty"`
+
 	// The agent that wrote this status: its value of the label loadline.dev/agent.
 	// Left out, it is the controller.
 	// +optional

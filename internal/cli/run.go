@@ -215,7 +215,7 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
 		ScalerHosts: f.kedaHosts, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
-		Lease: lease, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
+		Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
 		Reserves: f.fleet.agent == "" && len(f.namespaces) == 0,
 	})
 	if err := c.SetupWithManager(manager); err != nil {

@@ -43,6 +43,7 @@ type application struct {
 
 	recorder *decisionlog.Recorder // likewise
 	outlook  *outlook.Twin         // estimates what changes; nil = there is no twin
+	watch    *watch                // compares the application with its twin; likewise
 }
 
 // assemble an application. All faults of the resource are reported at once.
@@ -80,6 +81,9 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 		return nil, err
 	}
 	a.loop.Clock = &realClock{now: c.Now}
+	if twin != nil {
+		a.watchIt(ctx, from, l)
+	}
 	if c.Decisions != "" {
 		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes,
 			Sync: time.Minute}); err != nil {
@@ -196,6 +200,7 @@ func (a *application) recordIt(log *slog.Logger) {
 		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung:   func() string { return a.ladder.State().Rung.String() },
 		Absent: func() []loadline.Diagnosis { return a.cluster.report.Lacking() },
+		Remark: func() string { return a.watch.remark() },
 		Fault: func(err error) {
 			a.cluster.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)
@@ -223,6 +228,7 @@ func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.
 
 func (a *application) close() error {
 	a.leave()
+	a.watch.close()
 	if a.log == nil {
 		return nil
 	}

@@ -29,18 +29,21 @@ type verdict struct {
 func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
 
+// notAlways are the conditions that do not concern every application.
+var notAlways = []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift,
+	v1alpha1.ConditionRunnerUpAhead}
+
 // setConditions sets conditions in a status. Their transition times change only with
 // them.
 func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.Time, verdicts map[string]verdict) {
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
-		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited,
+		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift, v1alpha1.ConditionRunnerUpAhead,
 	} {
 		v, found := verdicts[kind]
 		if !found {
-			optional := []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited}
-			if meta.FindStatusCondition(status.Conditions, kind) != nil || slices.Contains(optional, kind) {
+			if meta.FindStatusCondition(status.Conditions, kind) != nil || slices.Contains(notAlways, kind) {
 				continue
 			}
 			v = verdict{metav1.ConditionUnknown, v1alpha1.ReasonStarting, ""}
@@ -86,6 +89,12 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 	c[v1alpha1.ConditionActive] = v.activeVerdict(c)
 	if v.fleet != nil {
 		c[v1alpha1.ConditionFleet] = *v.fleet
+	}
+	if w := v.watch; w != nil {
+		c[v1alpha1.ConditionDrift] = w.driftVerdict()
+		if w.judged {
+			c[v1alpha1.ConditionRunnerUpAhead] = w.aheadVerdict()
+		}
 	}
 	if a := v.announcedVerdict(); a.reason != "" {
 		c[v1alpha1.ConditionAnnounced] = a

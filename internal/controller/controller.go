@@ -51,6 +51,8 @@ type Options struct {
 	Decisions string // folder of logs; empty = none are kept
 	DryRun    bool   // nothing is written, whatever the mode
 	Lease     *Lease // that every write needs; nil = none
+	// CPUTime of the calling thread, by which estimates are limited; nil = they are not measured.
+	CPUTime func() time.Duration
 	// Agent selects the LoadLines to run: those with this value of the label
 	// v1alpha1.AgentLabel; empty = those without it.
 	Agent string
@@ -69,6 +71,7 @@ type Controller struct {
 	runs      map[types.NamespacedName]*runner
 	released  map[types.NamespacedName]*runner // see release
 	replays   chan struct{}                    // a place for each application whose past is being read
+	estimates chan struct{}                    // the place of the estimate that is running
 }
 
 // openFunc puts an application together as the resource says; latest is the
@@ -80,7 +83,7 @@ func New(life context.Context, o Options) *Controller {
 	life, stop := context.WithCancel(life)
 	c := &Controller{
 		Options: o, life: life, stop: stop, runs: map[types.NamespacedName]*runner{}, released: map[types.NamespacedName]*runner{},
-		replays: make(chan struct{}, replaysAtOnce),
+		replays: make(chan struct{}, replaysAtOnce), estimates: make(chan struct{}, 1),
 	}
 	if c.Live == nil {
 		c.Live = c.Client

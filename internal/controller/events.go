@@ -100,6 +100,10 @@ func (d *eventWriter) conditions(l *v1alpha1.LoadLine, before, after []metav1.Co
 		if was == nil && c.Status == good || c.Status == metav1.ConditionUnknown {
 			continue // the initial state is no change
 		}
+		if watched := c.Type == v1alpha1.ConditionDrift || c.Type == v1alpha1.ConditionRunnerUpAhead; watched && c.Status == good &&
+			was.Status == metav1.ConditionUnknown {
+			continue // it was compared, or estimated, for the first time
+		}
 		d.say(l, c.Type, kind, c.Reason, "Observe", fmt.Sprintf("%s is %s: %s", c.Type, c.Status, orDash(c.Message)))
 	}
 }

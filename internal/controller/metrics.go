@@ -29,6 +29,10 @@ type Metrics struct {
 	resizes     *prometheus.CounterVec
 	records     *prometheus.CounterVec
 	fleet       fleetMetrics
+	drift       *prometheus.GaugeVec
+	driftRatio  *prometheus.GaugeVec
+	estimated   *prometheus.GaugeVec
+	estimatedSL *prometheus.GaugeVec
 	cores       *prometheus.GaugeVec // of reserves
 	memory      *prometheus.GaugeVec
 	cost        *prometheus.GaugeVec
@@ -73,9 +77,19 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		guards:  counter("loadline_guard_corrections_total", "Corrections by guards.", ofApp, "guard"),
 		resizes: counter("loadline_pod_resizes_total", "Pod resizes, by outcome.", ofApp, "outcome"),
 		records: counter("loadline_record_faults_total", "Decisions that could not be written to the log.", ofApp),
-		cores:   gauge("loadline_reserve_cores", "Cores of the reserve of a class: wanted, or held.", ofClass, "state"),
-		memory:  gauge("loadline_reserve_memory_bytes", "Memory of the reserve of a class: wanted, or held.", ofClass, "state"),
-		cost:    gauge("loadline_reserve_cost_per_hour", "Cost of the held reserve per hour, in the currency of the class.", ofClass),
+		drift: gauge("loadline_drift",
+			"1 if a measure of the application (cpu, visits, latency, load) deviates from the twin's, 0 if it does not; absent if it is not "+
+				"compared.", ofApp, "measure"),
+		driftRatio: gauge("loadline_drift_ratio",
+			"A measure of a service (cpu, visits, latency) divided by the twin's; absent if it is not compared.", ofService, "measure"),
+		estimated: gauge("loadline_estimated_cost_per_month",
+			"Cost per month of what runs (role current) and of other judged deployments (role other), estimated on the twin.", ofApp,
+			"role", "deployment"),
+		estimatedSL: gauge("loadline_estimated_over_slo_ratio",
+			"Share of the requests over the SLO with a deployment, estimated on the twin.", ofApp, "role", "deployment"),
+		cores:  gauge("loadline_reserve_cores", "Cores of the reserve of a class: wanted, or held.", ofClass, "state"),
+		memory: gauge("loadline_reserve_memory_bytes", "Memory of the reserve of a class: wanted, or held.", ofClass, "state"),
+		cost:   gauge("loadline_reserve_cost_per_hour", "Cost of the held reserve per hour, in the currency of the class.", ofClass),
 	}
 	m.fleet = newFleetMetrics(counter, gauge)
 	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -109,6 +123,7 @@ func (m *applicationMetrics) forget() {
 	for _, v := range append(m.all.fleet.all(),
 		m.all.passes, m.all.seconds, m.all.last, m.all.rung, m.all.steps, m.all.met, m.all.overSLO, m.all.age,
 		m.all.wanted, m.all.replicas, m.all.oldReplicas, m.all.moved, m.all.changes, m.all.guards, m.all.resizes, m.all.records,
+		m.all.drift, m.all.driftRatio, m.all.estimated, m.all.estimatedSL,
 	) {
 		v.DeletePartialMatch(m.labels)
 	}

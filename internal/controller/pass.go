@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -23,6 +24,8 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	step, err := a.loop.Step(ctx) // observe, forecast, split the SLO, decide, guard, apply
 	a.tellFleet(step)
 	a.foresee(step)
+	a.compare(step)
+	r.estimate(ctx, a, step.Decision.At)
 	a.record(step)
 	v := a.view(step)
 	r.resizeMismatched(ctx, a, v)
@@ -36,7 +39,7 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	stale := r.publishStatus(ctx, a, v)
 	r.renewModel(ctx, a, v)
 	r.publishMetrics(a, v)
-	return v, errors.Join(err, stale)
+	return v, errors.Join(err, stale, r.renewTwin(ctx, a, v))
 }
 
 // tellFleet passes the outcome of the students' decisions on to their teacher.
@@ -75,6 +78,7 @@ func (a *application) view(p *loop.Pass) *view {
 	v.ladder = a.ladder.State()
 	v.memory = a.guarded.Memory(p.Decision.At)
 	v.policy = a.policyName(v.ladder.Rung)
+	v.watch = a.watch.view(a)
 	return v
 }
 
@@ -171,6 +175,28 @@ func (r *runner) renewModel(ctx context.Context, a *application, v *view) {
 	}
 }
 
+// errTwinChanged: the application is to be assembled with another twin.
+var errTwinChanged = errors.New("the twin has changed")
+
+// twinAfter is how often another twin is looked for.
+const twinAfter = 5 * time.Minute
+
+// renewTwin looks for another twin, or for one that was judged otherwise, from time to time.
+func (r *runner) renewTwin(ctx context.Context, a *application, v *view) error {
+	if a.watch == nil || v.at.Sub(r.twinRead) < twinAfter {
+		return nil
+	}
+	first := r.twinRead.IsZero()
+	r.twinRead = v.at
+	if first {
+		return nil // it was just read
+	}
+	if _, digest, _ := a.models.judgedOf(ctx, r.latest.Load()); digest != "" && digest != a.watch.digest {
+		return errTwinChanged
+	}
+	return nil
+}
+
 func (r *runner) publishMetrics(a *application, v *view) {
 	m := a.cluster.metrics
 	if v.app.Mode == v1alpha1.Act && v.applied && a.cluster.act {
@@ -179,6 +205,7 @@ func (r *runner) publishMetrics(a *application, v *view) {
 		}
 	}
 	m.pass(v, r.c.Now().Sub(v.at))
+	m.watch(v)
 	m.fleet(a.member)
 }
 

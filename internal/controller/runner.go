@@ -34,6 +34,8 @@ type runner struct {
 	unknown   string                  // which constraints of the namespace could not be read, as last logged
 	news      string                  // of the model, as last published
 	memory    guard.Memory            // of the guards at the last pass, to be handed on in this process
+	watch     *watch                  // of the application as it was last assembled; nil = it has no twin
+	twinRead  time.Time               // when another twin was last looked for
 
 	finalizer    bool  // we have added it; the cache may not show it yet
 	unrestored   error // why brownouts are not restored
@@ -63,7 +65,7 @@ func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time
 	r := c.newRunner(l)
 	if before != nil {
 		r.newest, r.status, r.written, r.stored, r.version = before.newest, before.status, before.written, before.stored, before.version
-		r.memory = before.memory
+		r.memory, r.watch = before.memory, before.watch
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	go func() {
@@ -104,6 +106,10 @@ func (r *runner) run(ctx context.Context, after time.Duration) {
 		err := r.attempt(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, errTwinChanged) {
+			r.log.Info("LoadLine restarted", "reason", err)
+			continue
 		}
 		wait := retry.next(r.c.Now().Sub(began))
 		if errors.Is(err, errStale) {
@@ -153,6 +159,8 @@ func (r *runner) assembleAndPass(ctx context.Context) error {
 		return err
 	}
 	a.cluster.confirm = r.confirm
+	a.watch.takeOver(r.watch)
+	r.watch = a.watch
 	r.catchUp(ctx, a)
 	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
 		len(r.latest.Load().Spec.Services))

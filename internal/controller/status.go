@@ -25,8 +25,18 @@ func (v *view) status(l *v1alpha1.LoadLine, model decider, forbidden error) v1al
 	if v.fleet == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionFleet)
 	}
+	if v.watch == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionDrift)
+		status.Drift, status.Portfolio = nil, nil
+	}
+	if v.watch == nil || !v.watch.judged {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionRunnerUpAhead)
+	}
 	if !v.seen {
 		return status // what was last observed and applied stays
+	}
+	if v.watch != nil {
+		status.Drift, status.Portfolio = v.watch.status, v.watch.standing
 	}
 	if len(v.events) == 0 && v.unannounced == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionAnnounced)
@@ -223,6 +233,16 @@ func calm(s v1alpha1.LoadLineStatus) v1alpha1.LoadLineStatus {
 	}
 	if c.Ladder != nil {
 		c.Ladder.Why = ""
+	}
+	if c.Drift != nil {
+		if c.Drift.Load != nil {
+			c.Drift.Load.Ratio = ""
+		}
+		for i := range c.Drift.Services {
+			for j := range c.Drift.Services[i].Deviations {
+				c.Drift.Services[i].Deviations[j].Ratio = ""
+			}
+		}
 	}
 	return c
 }

@@ -28,8 +28,9 @@ type view struct {
 	late     time.Duration // age of the newest sample, if that is too old to be used
 	ladder   guard.State
 	memory   guard.Memory
-	policy   string   // that is followed
-	fleet    *verdict // of the condition Fleet; nil = there is none
+	policy   string     // that is followed
+	fleet    *verdict   // of the condition Fleet; nil = there is none
+	watch    *watchView // nil = there is no twin
 	services []serviceView
 	kinds    []loadline.KindObservation
 	changed  []loadline.GuardChange

@@ -29,6 +29,9 @@ func Explain(e Entry, service string) string {
 		sentences = append(sentences, fmt.Sprintf("The guard's ladder stood at: %s.", r.Rung))
 	}
 	sentences = append(sentences, expected(r, s)...)
+	if r.Remark != "" {
+		sentences = append(sentences, fmt.Sprintf("At that time, %s.", trimReason(r.Remark)))
+	}
 	return strings.Join(sentences, " ")
 }
 

@@ -38,6 +38,9 @@ type Record struct {
 	Limited string `json:"limited,omitempty"`
 	// Expected is the twin's prediction for the plan.
 	Expected *Outlook `json:"expected,omitempty"`
+	// Remark on the application: what of it differs from its twin, and which other deployment is
+	// estimated to be better.
+	Remark string `json:"remark,omitempty"`
 }
 
 // Event is loadline.Event.

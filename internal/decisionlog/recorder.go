@@ -17,6 +17,8 @@ type Recorder struct {
 	Mode   string
 	Rung   func() string               // of the ladder, at this decision
 	Absent func() []loadline.Diagnosis // metrics that are absent or stale in this observation
+	// Remark on the application at this decision, such as that it differs from its twin; "" = none.
+	Remark func() string
 	// Fault is called for every record that could not be written. A full disk must not stop
 	// scaling.
 	Fault func(error)
@@ -51,6 +53,9 @@ func (r *Recorder) begin(d *loadline.Decision, s loadline.Situation) *Record {
 	}
 	if r.Absent != nil {
 		record.Absent = r.Absent()
+	}
+	if r.Remark != nil {
+		record.Remark = r.Remark()
 	}
 	return record
 }

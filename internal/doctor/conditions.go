@@ -18,6 +18,10 @@ type remedy struct {
 	do    string // NS and NAME are replaced by the LoadLine's
 }
 
+// judgeAgain on a history that has the application as it is now.
+const judgeAgain = "judge the deployments again on the history since: loadline history pull --since 7d -o past2, loadline evaluate RUN " +
+	"--history past2, loadline promote RUN (docs/portfolio.md)"
+
 const look = "kubectl -n NS describe loadline NAME"
 
 // remedies for every abnormal reason. Reasons that two conditions share mean the same in both.
@@ -88,6 +92,17 @@ var remedies = map[string]remedy{
 		"message says"},
 	// Limited
 	v1alpha1.ReasonQuota: {Warning, "raise the quota (kubectl -n NS edit resourcequota), or lower the load or the requests of other pods"},
+	// Drift
+	v1alpha1.ReasonDriftCPU:     {Warning, judgeAgain},
+	v1alpha1.ReasonDriftMix:     {Warning, judgeAgain},
+	v1alpha1.ReasonDriftLatency: {Warning, judgeAgain},
+	v1alpha1.ReasonLoadBeyondJudged: {Note,
+		"the deployment was not judged under this load; if it lasts, judge it again on the history since (docs/portfolio.md)"},
+	v1alpha1.ReasonReleased:    {Note, "wait: the release is compared with the twin once it has been measured"},
+	v1alpha1.ReasonNotCompared: {Note, "wait for a window, or have measured what the message names"},
+	// RunnerUpAhead
+	v1alpha1.ReasonEstimatedBetter: {Note, judgeAgain},
+	v1alpha1.ReasonNotEstimated:    {Note, "wait for an hour of load, or see to what the message names"},
 	// ReserveHeld, of a class
 	v1alpha1.ReasonReserveOff:           {Note, "set spec.reserve.policy to hold it (docs/class.md)"},
 	v1alpha1.ReasonReservePending:       {Note, "wait for nodes; if it persists, check the node autoscaler and spec.reserve"},
@@ -99,7 +114,7 @@ var remedies = map[string]remedy{
 
 // badWhenTrue are the conditions that should be false.
 var badWhenTrue = []string{v1alpha1.ConditionFallback, v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale,
-	v1alpha1.ConditionLimited}
+	v1alpha1.ConditionLimited, v1alpha1.ConditionDrift, v1alpha1.ConditionRunnerUpAhead}
 
 // conditions explains abnormal conditions.
 func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {

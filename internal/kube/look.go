@@ -30,9 +30,12 @@ type State struct {
 	Pods []Pod
 
 	RollingOut string // why, or ""
-	Paused     bool   // by an annotation on the workload
-	Changed    Change
-	Conflicts  []Conflict
+	// Release is a hash of what the template runs: images, commands and environment, without sizes
+	// and annotations. "" = the kind has no template.
+	Release   string
+	Paused    bool // by an annotation on the workload
+	Changed   Change
+	Conflicts []Conflict
 	// ScaledObject is the one that queries Loadline for the replicas of a service
 	// with movedBy KEDA. "" = none.
 	ScaledObject string
@@ -109,6 +112,7 @@ func (w *Workloads) describe(s *State, service int, l *workload, pods []*corev1.
 		s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w: container %q", t, ErrContainer, t.service.Container))
 	}
 	if l.template != nil {
+		s.Release = releaseOf(l.template)
 		if c := findContainer(l.template.Spec.Containers, s.Container); c != nil {
 			s.Template = sizeOf(c.Resources)
 		}

@@ -39,6 +39,7 @@ type Application struct {
 	Baseline      string // in the format of policies.New; empty = a model decides
 	Fallback      string // likewise
 	RespectManual time.Duration
+	DriftWindow   time.Duration // 0 = the default
 }
 
 // Source is where the requests of a kind are measured. Empty fields were not set.
@@ -55,6 +56,9 @@ func Read(l *v1alpha1.LoadLine, twin *loadline.App) (*Application, error) {
 		Baseline:      string(l.Spec.Policy.Baseline),
 		Fallback:      string(l.Spec.Fallback),
 		RespectManual: span(l.Spec.RespectManualChangesFor, defaultRespectManual),
+	}
+	if l.Spec.Drift != nil {
+		a.DriftWindow = span(l.Spec.Drift.Window, 0)
 	}
 	if l.Spec.Policy == (v1alpha1.Policy{}) {
 		a.Baseline = defaultPolicy
