@@ -37,6 +37,9 @@ type PlayerOptions struct {
 	// the moment at which the player starts. It cannot be changed then. Nil = the load is what
 	// SetRate, SetKind and Follow set, and the fluid engine plays it.
 	Requests sim.Arrivals
+
+	// Disturbances by the player's time, such as a release that takes more CPU.
+	Disturbances []sim.Disturbance
 }
 
 // Player simulates an application's real pods under load in wall time: the ready pods and their
@@ -126,9 +129,9 @@ func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, erro
 
 func (p *Player) newEngine(o PlayerOptions) engine {
 	if o.Requests != nil {
-		return event.New(sim.Config{App: p.app, Load: o.Requests, Seed: o.Seed})
+		return event.New(sim.Config{App: p.app, Load: o.Requests, Seed: o.Seed, Disturbances: o.Disturbances})
 	}
-	e := fluid.New(sim.Config{App: p.app, Load: &p.load, Seed: o.Seed}, time.Second)
+	e := fluid.New(sim.Config{App: p.app, Load: &p.load, Seed: o.Seed, Disturbances: o.Disturbances}, time.Second)
 	if o.Noise {
 		e.AddNoise()
 	}

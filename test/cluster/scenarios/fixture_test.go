@@ -38,18 +38,18 @@ type fixture struct {
 
 // setUp deploys an application in a namespace of its own, puts it under load and
 // measures it.
-func setUp(t *testing.T, app *loadline.App, perSecond float64) *fixture {
+func setUp(t *testing.T, app *loadline.App, perSecond float64, disturbances ...sim.Disturbance) *fixture {
 	t.Helper()
 	c := cluster.Shared(t)
 	c.InstallLoadline(t)
-	return setUpIn(t, c, c.Namespace(t), app, perSecond)
+	return setUpIn(t, c, c.Namespace(t), app, perSecond, disturbances...)
 }
 
-func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, perSecond float64) *fixture {
+func setUpIn(t *testing.T, c *cluster.Cluster, ns string, app *loadline.App, perSecond float64, disturbances ...sim.Disturbance) *fixture {
 	t.Helper()
 	s := &fixture{c: c, admin: c.Client(t, cluster.Admin), ns: ns, app: app}
 	c.Deploy(t, s.ns, app)
-	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns})
+	s.player = c.Play(t, cluster.PlayerOptions{App: app, Namespace: s.ns, Disturbances: disturbances})
 	s.player.SetRate(perSecond)
 	s.prom = c.Prometheus(t, cluster.PrometheusOptions{Jobs: s.player.Jobs()})
 	return s
