@@ -201,8 +201,8 @@ func TestTheRunnerUpIsShown(t *testing.T) {
 		!strings.Contains(c.Message, "loadline evaluate RUN --history past2") {
 		t.Errorf("%+v", c)
 	}
-	if policy := s.a.policyName(s.a.ladder.State().Rung); policy != "planner" {
-		t.Errorf("%s runs: an estimate switches nothing", policy)
+	if s.a.model.name != "planner" {
+		t.Errorf("%s runs: an estimate switches nothing", s.a.model.name)
 	}
 	// A restarted process goes on counting.
 	after := withTwin(t, status)
