@@ -24,7 +24,8 @@ func (w *Workloads) Constraints(ctx context.Context) (loadline.Constraints, erro
 	var quotas corev1.ResourceQuotaList
 	var ranges corev1.LimitRangeList
 	var budgets policyv1.PodDisruptionBudgetList
-	err := errors.Join(w.listLive(ctx, "ResourceQuotas", &quotas), w.listLive(ctx, "LimitRanges", &ranges), w.listLive(ctx, "PodDisruptionBudgets", &budgets))
+	err := errors.Join(w.listLive(ctx, "ResourceQuotas", &quotas), w.listLive(ctx, "LimitRanges", &ranges),
+		w.listLive(ctx, "PodDisruptionBudgets", &budgets))
 	w.mu.Lock()
 	seen := w.seen
 	w.mu.Unlock()

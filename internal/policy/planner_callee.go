@@ -213,7 +213,8 @@ func (p *Planner) slowCallee(i int) (int, bool) {
 // hold the replicas of a service to what its callees bear, but not below those that have the workers
 // for the load, nor below those that have the CPU for it at their limit. It returns the CPU request
 // that they need then (0 = no callee is scarce), and whether they are fewer.
-func (p *Planner) hold(t *target, i int, of *plannedService, service *loadline.Service, in loadline.Allocation) (request float64, fewer bool) {
+func (p *Planner) hold(t *target, i int, of *plannedService, service *loadline.Service,
+	in loadline.Allocation) (request float64, fewer bool) {
 	callee, most, ok := p.scarce(i, service.Workers)
 	if !ok {
 		return 0, false

@@ -204,7 +204,8 @@ func (p *Planner) unsize(s loadline.Situation, to *loadline.Proposal, r loadline
 		if r == loadline.QuotaPods || !want.Set || want.Value <= size.CPURequest {
 			continue
 		}
-		sp.Setting.CPURequest, sp.Setting.MemoryRequest, sp.Setting.MemoryLimit = loadline.Opt[float64]{}, loadline.Opt[int64]{}, loadline.Opt[int64]{}
+		sp.Setting.CPURequest = loadline.Opt[float64]{}
+		sp.Setting.MemoryRequest, sp.Setting.MemoryLimit = loadline.Opt[int64]{}, loadline.Opt[int64]{}
 		sp.Reason += "; the quota " + s.Constraints.Quota.Name + " has no room for larger pods"
 		p.services[sp.Service].size.asked = 0
 		p.quota.of[sp.Service].pod = p.podOf(s, sp.Service, size)

@@ -114,7 +114,8 @@ func TestPlannerKeepsPodsWithinALimitRange(t *testing.T) {
 			func(size loadline.Size) bool {
 				return size.CPURequest > 0.08 && size.CPURequest <= 0.1 && size.CPULimit <= 0.1 && size.MemoryLimit == 256<<20
 			}},
-		{"min", loadline.ServiceConstraints{Bounds: loadline.Bounds{MinCPU: 0.4}}, func(size loadline.Size) bool { return size.CPURequest >= 0.4 }},
+		{"min", loadline.ServiceConstraints{Bounds: loadline.Bounds{MinCPU: 0.4}},
+			func(size loadline.Size) bool { return size.CPURequest >= 0.4 }},
 		{"none", loadline.ServiceConstraints{}, func(size loadline.Size) bool { return size.CPURequest > 0.12 && size.CPULimit == 2 }},
 		{"ratio", loadline.ServiceConstraints{CPURatio: 2, MemoryRatio: 1, NeedsCPULimit: true},
 			func(size loadline.Size) bool {

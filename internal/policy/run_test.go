@@ -190,7 +190,8 @@ func TestPlannerKeepsAQuotaThatHPAExhausts(t *testing.T) {
 		t.Errorf("HPA lacks %d pods: the quota does not limit it", pods)
 	}
 	// A pod that terminates counts until it is gone: the one that replaces it is late, not lost.
-	if pods, limited := missing("planner"); pods > 3 || !strings.Contains(limited, "the quota the namespace allows requests.cpu 2 cores in all") {
+	if pods, limited := missing("planner"); pods > 3 ||
+		!strings.Contains(limited, "the quota the namespace allows requests.cpu 2 cores in all") {
 		t.Errorf("the planner lacks %d pods; limited by %q", pods, limited)
 	}
 }

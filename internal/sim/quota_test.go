@@ -33,7 +33,8 @@ func TestQuotaRefusesPodsUntilThereIsRoom(t *testing.T) {
 	if got := c.Pod(c.Slots(1)[0]).Size.CPURequest; got != 0.5 {
 		t.Errorf("a resize beyond the quota to %v cores", got)
 	}
-	c.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: 1, Setting: loadline.Setting{Replicas: loadline.Some(0)}}}}, 20*time.Second)
+	none := loadline.Setting{Replicas: loadline.Some(0)}
+	c.Apply(loadline.Plan{Services: []loadline.ServicePlan{{Service: 1, Setting: none}}}, 20*time.Second)
 	for at := 20 * time.Second; at < 2*time.Minute; at += time.Second {
 		c.Run(at)
 	}
