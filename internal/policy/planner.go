@@ -22,7 +22,8 @@ import (
 // ahead), planner_feedback.go (the margin, and what limits a service), planner_callee.go (callees that
 // cannot grow), planner_size.go and
 // planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
-// planner_quota.go (what the namespace allows), planner_warm.go (a history to start with). docs/planner.md has the equations and where every
+// planner_quota.go (what the namespace allows), planner_warm.go (a history to start with).
+// docs/planner.md has the equations and where every
 // constant comes from.
 type Planner struct {
 	cfg      plannerConfig
