@@ -20,5 +20,6 @@
 // holtwinters.go, arima.go, linear.go, and gru.go with its inputs (gru_features.go), training data
 // (gru_parts.go), training (gru_train.go) and file (gru_file.go), also within the file of
 // another model (gru_embed.go); evaluate.go walks forward over a test part, scores.go computes
-// errors.
+// errors. The planner's forecasts are of another kind, distributions of the growth of the load
+// (growth.go) and quantiles by features (boost.go, quantline.go).
 package forecast
