@@ -18,17 +18,16 @@ import (
 //	replicas = cost * visits per request * load ahead * (1 + margin) / (request * utilisation - idle)
 //
 // Its parts are in files of their own: planner_demand.go (CPU, visits), planner_mix.go (the kinds of
-// requests), planner_forecast.go (the load), planner_announced.go (events), planner_lead.go (how far
-// ahead), planner_feedback.go (the margin, and what limits a service), planner_callee.go (callees that
-// cannot grow), planner_size.go and
+// requests), planner_forecast.go, planner_boost.go and planner_choice.go (the load),
+// planner_announced.go (events), planner_lead.go (how far ahead), planner_feedback.go (the margin, and
+// what limits a service), planner_callee.go (callees that cannot grow), planner_size.go and
 // planner_memory.go (requests), planner_plan.go (replicas), planner_reserve.go (room on nodes),
 // planner_quota.go (what the namespace allows), planner_warm.go (a history to start with).
-// docs/planner.md has the equations and where every
-// constant comes from.
+// docs/planner.md has the equations and where every constant comes from.
 type Planner struct {
 	cfg      plannerConfig
 	needs    loadline.Needs
-	load     *analogs
+	load     *loadForecast
 	services []plannedService
 	text     []byte       // of all reasons
 	ends     []int        // of each in it
@@ -131,7 +130,7 @@ func newPlanner(app *loadline.App, v Values) (*Planner, error) {
 			reserve: v["reserve"] == "on", lifted: v["limits"] == "lifted", reserveAuto: v["reserve"] == "auto",
 		},
 		needs:    loadline.Needs{Period: v.Span("period"), Delay: time.Second, Scrape: 5 * time.Second, Window: 15 * time.Second},
-		load:     newAnalogs(v.Float("shortfall") / 100),
+		load:     newLoadForecast(v.Float("shortfall") / 100),
 		services: make([]plannedService, len(app.Services)),
 		mix:      newKindMix(app),
 	}

@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"time"
+
+	"github.com/loadline/loadline/internal/forecast"
 )
 
 // analogs forecasts the largest load within a lead time from what followed similar moments: those
@@ -21,7 +23,7 @@ type analogs struct {
 	past      []analog // a ring once it is full
 	oldest    int
 	expected  [len(leads)]float64 // growth within each of the leads; NaN = not calculated yet
-	weights   [growthBins]float64 // of growth, by similarity of the moments
+	weights   forecast.Growth     // by similarity of the moments
 	// unchecked: moments are kept without a forecast, so that they do not correct the share.
 	unchecked bool
 	next      time.Duration // until a moment is kept
@@ -41,6 +43,7 @@ type analog struct {
 	promised     float32             // growth within checkedLead, as it was forecast; NaN = it was not
 	checked      int8                // leads that have passed
 	cut          bool                // the loads after it were not all seen: its further leads are unknown
+	before       recentLoad
 }
 
 // leads are the lead times for which growth is kept; others are rounded up.
@@ -57,8 +60,9 @@ const (
 	mostAnalogs = 7 * 24 * 60
 	// longestGap between loads; after a longer one it is unknown what followed.
 	longestGap = 2 * time.Minute
-	// trendOver is the time over which the trend is taken.
-	trendOver = time.Minute
+	// trendOver is the time over which the trend is taken, recentOver that of all that is said of the
+	// loads before a moment.
+	trendOver, recentOver = time.Minute, 15 * time.Minute
 	// similar is the difference of levels and trends from which moments have no weight: 30 % of the
 	// load. Within it the weight falls with the square of the difference (Epanechnikov's kernel).
 	similar = 0.3
@@ -66,8 +70,6 @@ const (
 	// weight, and sameWeekWeight times on the same weekday.
 	sameHour                      = 30 * time.Minute
 	sameDayWeight, sameWeekWeight = 2, 4
-	// Growth is kept in bins of 2 %, up to a factor of 55.
-	growthBin, growthBins = 0.02, 200
 	// correctionStep: a jump to the double that was not expected lowers the share in force by 0.0025.
 	correctionStep = 0.005
 	// leastShare and mostShare bound the share in force, relative to the one asked for.
@@ -103,7 +105,7 @@ func (a *analogs) learn(now time.Time, load float64) {
 		}
 	}
 	old := 0
-	for old < len(a.recent) && now.Sub(a.recent[old].at) > 2*trendOver {
+	for old < len(a.recent) && now.Sub(a.recent[old].at) > recentOver {
 		old++
 	}
 	a.recent = append(append(a.recent[:0], a.recent[old:]...), loadAt{now, level})
@@ -142,14 +144,6 @@ func (a *analogs) correct(missed float64) {
 	a.inForce = min(max(a.inForce, leastShare*a.shortfall), mostShare*a.shortfall)
 }
 
-// binLoad is the load of each bin of growth, relative to the present.
-var binLoad = func() (load [growthBins]float64) {
-	for bin := range load {
-		load[bin] = math.Exp(float64(bin) * growthBin)
-	}
-	return load
-}()
-
 // keep the present as a moment.
 func (a *analogs) keep(now time.Time) {
 	level, trend := a.state()
@@ -158,6 +152,7 @@ func (a *analogs) keep(now time.Time) {
 		promised = a.growth(leadIndex(checkedLead))
 	}
 	m := analog{at: now.UnixNano(), level: float32(level), trend: float32(trend), promised: float32(promised)}
+	m.before = a.recently()
 	if len(a.past) < mostAnalogs {
 		a.past = append(a.past, m)
 		return
@@ -179,11 +174,11 @@ func (a *analogs) state() (level, trend float64) {
 
 // weigh the growth of all moments within one of the leads by their similarity to the present.
 func (a *analogs) weigh(lead int) {
-	a.weights = [growthBins]float64{}
+	a.weights = forecast.Growth{}
 	level, trend := a.state()
 	gained := max(1-math.Exp(-trend), 0) // relative to the load
 	for _, p := range growthPrior {
-		a.count(p.noise+math.Log1p(p.rise*gained), p.weight)
+		a.weights.Count(p.noise+math.Log1p(p.rise*gained), p.weight)
 	}
 	now := a.recent[len(a.recent)-1].at.UnixNano()
 	for i := range a.past {
@@ -192,13 +187,9 @@ func (a *analogs) weigh(lead int) {
 			continue
 		}
 		if far := square((float64(m.level)-level)/similar) + square((float64(m.trend)-trend)/similar); far < 1 {
-			a.count(float64(m.growth[lead]), (1-far)*seasonWeight(time.Duration(now-m.at)))
+			a.weights.Count(float64(m.growth[lead]), (1-far)*seasonWeight(time.Duration(now-m.at)))
 		}
 	}
-}
-
-func (a *analogs) count(growth, weight float64) {
-	a.weights[min(int(growth/growthBin+0.5), growthBins-1)] += weight
 }
 
 // seasonWeight of a moment of some age, by its time of the day and of the week.
@@ -217,29 +208,12 @@ func seasonWeight(age time.Duration) float64 {
 	return 1
 }
 
-// growth of the level within one of the leads that only the share in force of the load exceeds: the
-// least bin g with
-//
-//	sum of weight * max(load - load of g, 0) <= share * sum of weight * load
+// growth of the level within one of the leads that only the share in force of the load exceeds.
 func (a *analogs) growth(lead int) float64 {
-	if !math.IsNaN(a.expected[lead]) {
-		return a.expected[lead]
+	if math.IsNaN(a.expected[lead]) {
+		a.weigh(lead)
+		a.expected[lead] = a.weights.AtShare(a.inForce)
 	}
-	a.weigh(lead)
-	mean := 0.0
-	for bin, w := range a.weights {
-		mean += w * binLoad[bin]
-	}
-	// From the highest growth down: what exceeds a bin is the load of the bins above it, less its own
-	// for their weight.
-	above, load, bin := 0.0, 0.0, growthBins-1
-	for ; bin > 0; bin-- {
-		above, load = above+a.weights[bin], load+a.weights[bin]*binLoad[bin]
-		if load-above*binLoad[bin-1] > a.inForce*mean {
-			break
-		}
-	}
-	a.expected[lead] = float64(bin) * growthBin
 	return a.expected[lead]
 }
 
