@@ -18,11 +18,12 @@ func newForecast() *cobra.Command {
 		Use:   "forecast",
 		Short: "Evaluate forecasts of load",
 		Example: `  loadline-lab forecast eval --workload day
-  loadline-lab forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal`,
+  loadline-lab forecast eval --workload usage.csv.gz --step 1m --model gru,persistence,seasonal
+  loadline-lab forecast capacity --workload requests.csv.gz --model analogs,boosting`,
 		Args: cli.Subcommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newForecastEval())
+	c.AddCommand(newForecastEval(), newForecastCapacity())
 	return c
 }
 
