@@ -47,6 +47,9 @@ const (
 	// lowestPrice and highestPrice of an excess: quantiles from 0.75 to 0.996. What no forecast can
 	// cover is not paid for at any price.
 	lowestPrice, highestPrice, priceStep = 4, 256, 1.4
+	// mostCapacity of a candidate, relative to that of the analogs with the share in force: where no
+	// forecast keeps the share, none may cost many times as much.
+	mostCapacity = 1.5
 	// shareSlack: the record of a share that is held as asked varies around it.
 	shareSlack = 1.25
 	// warmLead is recorded from the start, before lead times are asked for.
@@ -160,16 +163,17 @@ func (r *forecastRecord) choose(share float64) {
 	allowed := shareSlack * share * r.load
 	for price := float64(lowestPrice); ; price *= priceStep {
 		loss := func(c int) float64 { return r.of[c].capacity - r.load + price*r.of[c].excess }
-		best := 0
+		best := byShare
 		for c := range r.of {
-			if loss(c) < loss(best) {
+			if loss(c) < loss(best) && r.of[c].capacity <= mostCapacity*r.of[byShare].capacity {
 				best = c
 			}
 		}
 		if r.of[best].excess > allowed && price < highestPrice {
 			continue
 		}
-		if now := r.chosen; loss(now) > (1+choiceGain)*loss(best) || r.of[now].excess > max(allowed, r.of[best].excess) {
+		if now := r.chosen; loss(now) > (1+choiceGain)*loss(best) || r.of[now].excess > max(allowed, r.of[best].excess) ||
+			r.of[now].capacity > mostCapacity*r.of[byShare].capacity {
 			r.chosen = best
 		}
 		return

@@ -178,6 +178,7 @@ func TestChoiceMeetsTheShareAtTheLeastCapacity(t *testing.T) {
 		{"the cheapest within the share", map[int]held{0: {1300, 1}, byLevel: {1200, 1}, byTrees: {1100, 9}}, 0, byLevel},
 		{"the present one if another is as good", map[int]held{0: {1201, 1}, byLevel: {1200, 1}}, 0, 0},
 		{"another if the present one has too much in excess", map[int]held{0: {1100, 9}, byTrees: {1200, 1}}, 0, byTrees},
+		{"not one that holds far more than analogs", map[int]held{0: {1200, 30}, byLevel: {1900, 2.1}, byTrees: {1700, 9}}, 0, byTrees},
 		{"not one that avoids an excess at an absurd capacity", map[int]held{0: {1200, 5}, byLevel: {2300, 2.1}}, 0, 0},
 	} {
 		r := record(c.of)

@@ -128,6 +128,9 @@ func (t *tally) score(s *Series, m model, lead int) Score {
 		Series: s.Name, Model: m.name(), LeadSeconds: Leads[lead].Seconds(), Forecasts: t.n, Loss: 100 * t.loss / t.load,
 		Covered: float64(t.covered) / float64(t.n), Held: t.own.capacity / t.load, Excess: t.own.excess / t.load,
 	}
+	if m.name() == chosen { // it has one capacity, and no settings to vary
+		return score
+	}
 	for k, share := range Shares {
 		score.ByQuantile[k], score.ByShare[k] = t.costAt(t.levels, share), t.costAt(t.shares, share)
 	}
