@@ -46,8 +46,10 @@ type liveFlags struct {
 	kedaAddress                    string
 	kedaCert, kedaKey, kedaClients string
 	kedaHosts                      []string
+	prometheus                     string
 	allowPrometheus                []string
 	allowed                        prom.AllowList
+	answerMemory                   int64
 	hpaTolerance                   float64
 	logFormat, logLevel            string
 	once, dryRun                   bool
@@ -100,8 +102,12 @@ it at the end.`,
 		"with --once and without --dry-run: how long to wait for the lease")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
 	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
+	flags.StringVar(&f.prometheus, "prometheus", "",
+		"Prometheus of LoadLines without spec.prometheus.url whose class has none, without credentials: http://prometheus.monitoring:9090")
 	flags.StringSliceVar(&f.allowPrometheus, "allow-prometheus", nil,
 		"where spec.prometheus.url may point to, comma-separated: http://prometheus.monitoring:9090, https://*.example/tenant (default: anywhere)")
+	flags.Int64Var(&f.answerMemory, "answer-memory", prom.DefaultBudget>>20,
+		"memory in megabytes for the answers of Prometheus, of all LoadLines together; one LoadLine has a quarter of it at most")
 	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "address of /metrics; empty = not served")
 	flags.StringVar(&f.healthAddress, "health-address", ":8081", "address of /healthz and /readyz; empty = not served")
 	flags.StringVar(&f.kedaAddress, "keda-address", "", "address of the KEDA external scaler, such as :9092; empty = not served")
@@ -164,6 +170,14 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	if f.allowed, err = prom.ParseAllowList(f.allowPrometheus); err != nil {
 		faults = append(faults, Usagef("--allow-prometheus: %v", err))
 	}
+	if f.prometheus != "" {
+		if err := errors.Join(prom.Server{URL: f.prometheus}.Validate(), f.allowed.Check(f.prometheus)); err != nil {
+			faults = append(faults, Usagef("--prometheus: %v", err))
+		}
+	}
+	if f.answerMemory < 16 {
+		faults = append(faults, Usagef("--answer-memory is %d, must be at least 16 megabytes", f.answerMemory))
+	}
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
 		faults = append(faults, Usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
@@ -214,8 +228,10 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	c := controller.New(ctx, controller.Options{
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
-		ScalerHosts: f.kedaHosts, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun,
-		Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
+		ScalerHosts: f.kedaHosts, Prometheus: f.prometheus, AllowPrometheus: f.allowed,
+		Answers: prom.NewBudget(f.answerMemory << 20), Models: f.models,
+		Decisions: f.decisions, DryRun: f.dryRun, Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting,
+		Agent: f.fleet.agent, Namespace: f.lease(),
 		Reserves: f.fleet.agent == "" && len(f.namespaces) == 0,
 	})
 	if err := c.SetupWithManager(manager); err != nil {

@@ -45,8 +45,8 @@ func (f *liveFlags) passOnce(ctx context.Context, direct client.Client, lease *c
 		return clusterError(err)
 	}
 	c := controller.New(ctx, controller.Options{
-		Client: direct, Live: direct, Log: log, Now: time.Now, ScalerHosts: f.kedaHosts, AllowPrometheus: f.allowed,
-		Models: f.models, Decisions: f.decisions, DryRun: f.dryRun, Lease: lease, Namespace: f.lease(),
+		Client: direct, Live: direct, Log: log, Now: time.Now, ScalerHosts: f.kedaHosts,
+		Prometheus: f.prometheus, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions, DryRun: f.dryRun, Lease: lease, Namespace: f.lease(),
 	})
 	var findings []controller.Finding
 	for i := range all {

@@ -61,7 +61,7 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	if err != nil {
 		return nil, err
 	}
-	metering, err := resource.MeteringOf(l, class)
+	metering, err := resource.MeteringOf(l, class, c.Prometheus)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from reso
 		Services: a.Targets, Names: names, ScalerHosts: c.ScalerHosts, Now: c.Now,
 	})
 	m := &meter{named: named{c.Live, l.Namespace}, secrets: named{c.Live, l.Namespace}, spec: from, app: a.Application,
-		allow: c.AllowPrometheus, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
+		allow: c.AllowPrometheus, answers: c.Answers, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
 	if from.ByClass {
 		m.secrets.namespace = c.Namespace
 	}

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +43,30 @@ func classed(t *testing.T, s *stage) (c *Controller, opened *[]string, end func(
 	return c, opened, func() {
 		cancel()
 		c.Wait()
+	}
+}
+
+// The installation's default serves a LoadLine without an address, and not its token.
+func TestDefaultPrometheusOfTheInstallation(t *testing.T) {
+	asked := make(chan http.Header, 100)
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Clone()
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer prometheus.Close()
+	s, _ := newStage(t)
+	s.l.Spec.Prometheus = v1alpha1.PrometheusSource{PrometheusServer: v1alpha1.PrometheusServer{
+		BearerToken: &v1alpha1.SecretKey{Name: "absent", Key: "token"}}}
+	c := New(t.Context(), Options{Client: server(t, s.l), Log: slog.New(slog.DiscardHandler), Now: time.Now, Prometheus: prometheus.URL})
+	a, err := c.assemble(t.Context(), s.l, func() *v1alpha1.LoadLine { return s.l })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.cluster.measure(t.Context(), time.Now(), &loadline.Observation{}); err == nil || !strings.Contains(err.Error(), "418") {
+		t.Errorf("%v", err)
+	}
+	if header := <-asked; header.Get("Authorization") != "" {
+		t.Errorf("got %v", header)
 	}
 }
 

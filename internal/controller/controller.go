@@ -37,8 +37,12 @@ type Options struct {
 	// ScalerHosts are hosts under which KEDA's triggers address us.
 	ScalerHosts []string
 
+	// Prometheus is the address for LoadLines that have none, and whose class has none; may be empty.
+	Prometheus string
 	// AllowPrometheus is where the servers of LoadLines may be.
 	AllowPrometheus prom.AllowList
+	// Answers is the memory for the answers of all of them; nil = the default.
+	Answers *prom.Budget
 
 	// Namespace of this process, with the Secrets and ConfigMaps of classes.
 	Namespace string
@@ -87,6 +91,9 @@ func New(life context.Context, o Options) *Controller {
 	}
 	if c.Live == nil {
 		c.Live = c.Client
+	}
+	if c.Answers == nil {
+		c.Answers = prom.NewBudget(prom.DefaultBudget)
 	}
 	if c.Lease != nil {
 		c.Client = fenced{c.Client, c.Lease}

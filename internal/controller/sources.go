@@ -159,7 +159,8 @@ type meter struct {
 	app     *resource.Application
 	log     *slog.Logger
 	// allow is where Prometheus may be.
-	allow prom.AllowList
+	allow   prom.AllowList
+	answers *prom.Budget // of the process; nil = none
 
 	read   time.Time // when Secrets and ConfigMaps were
 	server prom.Server
@@ -198,6 +199,9 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	c, err := prom.NewClient(server)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.spec.Field, err)
+	}
+	if m.answers != nil {
+		c.Share(m.answers)
 	}
 	preset, err := m.preset(ctx, &m.spec.Source)
 	if err != nil {

@@ -35,6 +35,17 @@ func (e *exam) reserves(ctx context.Context) {
 	}
 }
 
+// installed is the Prometheus of the installation, by the arguments of its Deployment; empty = none.
+func (e *exam) installed() string {
+	if e.deployment == nil {
+		return ""
+	}
+	if given := flagOf(e.deployment, "prometheus"); len(given) > 0 {
+		return given[len(given)-1]
+	}
+	return ""
+}
+
 // measured is a LoadLine with the Prometheus that it is measured by, its own or its
 // class's; nil if it has none, which has then been reported.
 func (e *exam) measured(ctx context.Context, a about, l *v1alpha1.LoadLine) *v1alpha1.LoadLine {
@@ -46,7 +57,7 @@ func (e *exam) measured(ctx context.Context, a about, l *v1alpha1.LoadLine) *v1a
 	class, err := resource.ClassOf(l, classes.Items)
 	var from resource.Metering
 	if err == nil {
-		from, err = resource.MeteringOf(l, class)
+		from, err = resource.MeteringOf(l, class, e.installed())
 	}
 	if err != nil {
 		a.fault("class", "kubectl -n "+l.Namespace+" edit loadline "+l.Name, "Its metrics cannot be read: %v", err)

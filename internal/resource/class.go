@@ -61,8 +61,9 @@ type Metering struct {
 }
 
 // MeteringOf returns the Prometheus of a LoadLine, or that of its class, which may be
-// nil. Credentials never come from one and the address from the other.
-func MeteringOf(l *v1alpha1.LoadLine, class *v1alpha1.LoadLineClass) (Metering, error) {
+// nil, or the one of the installation: an address without credentials, which may be
+// empty. Credentials never come from one and the address from the other.
+func MeteringOf(l *v1alpha1.LoadLine, class *v1alpha1.LoadLineClass, installation string) (Metering, error) {
 	m := Metering{Source: *l.Spec.Prometheus.DeepCopy(), Field: "spec.prometheus"}
 	switch {
 	case m.Source.URL != "":
@@ -71,12 +72,17 @@ func MeteringOf(l *v1alpha1.LoadLine, class *v1alpha1.LoadLineClass) (Metering, 
 		m.Source.PrometheusServer = *class.Spec.Prometheus.DeepCopy()
 		m.ByClass, m.Field = true, "LoadLineClass "+class.Name+" spec.prometheus"
 		return m, nil
+	case installation != "":
+		m.Source.PrometheusServer = v1alpha1.PrometheusServer{URL: installation, Timeout: m.Source.Timeout}
+		m.Field = "loadline run --prometheus"
+		return m, nil
 	case class != nil:
 		return m, fmt.Errorf("spec.prometheus.url: %w: neither the LoadLine nor its class %s has one: set it in one of them",
 			ErrNoPrometheus, class.Name)
 	}
 	return m, fmt.Errorf("spec.prometheus.url: %w: it is left out, and no LoadLineClass is named in spec.className or is marked as "+
-		"the default: set it, or create a class with spec.prometheus", ErrNoPrometheus)
+		"the default: set it, create a class with spec.prometheus, or give the controller a default "+
+		"(loadline run --prometheus; chart: prometheus)", ErrNoPrometheus)
 }
 
 // PricesOf a class, with the defaults for what it leaves out.

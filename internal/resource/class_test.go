@@ -54,22 +54,28 @@ func TestTheServerIsOfOneSource(t *testing.T) {
 	c.Spec.Prometheus = &v1alpha1.PrometheusServer{URL: "https://mimir", BearerToken: token}
 	own := &v1alpha1.LoadLine{}
 	own.Spec.Prometheus.URL = "http://mine"
-	if m, err := MeteringOf(own, &c); err != nil || m.ByClass || m.Source.URL != "http://mine" || m.Source.BearerToken != nil {
+	if m, err := MeteringOf(own, &c, "http://default"); err != nil || m.ByClass || m.Source.URL != "http://mine" || m.Source.BearerToken != nil {
 		t.Errorf("its own server: %+v, %v", m, err)
 	}
 	none := &v1alpha1.LoadLine{}
 	none.Spec.Prometheus = v1alpha1.PrometheusSource{Preset: "istio", PrometheusServer: v1alpha1.PrometheusServer{
 		Headers: []v1alpha1.Header{{Name: "X-Scope-OrgID", Value: "other"}}}}
-	m, err := MeteringOf(none, &c)
+	m, err := MeteringOf(none, &c, "http://default")
 	if err != nil || !m.ByClass || m.Source.URL != "https://mimir" || m.Source.Preset != "istio" ||
 		m.Source.BearerToken.Name != "operator" || m.Source.Headers != nil {
 		t.Errorf("the class's server: %+v, %v", m, err)
 	}
 	bare := class("bare", 1, false)
 	for name, c := range map[string]*v1alpha1.LoadLineClass{"no class is named": nil, "its class bare": &bare} {
-		_, err := MeteringOf(none, c)
+		_, err := MeteringOf(none, c, "")
 		if !errors.Is(err, ErrNoPrometheus) || !strings.Contains(err.Error(), strings.TrimPrefix(name, "no class is ")) {
 			t.Errorf("%s: %v", name, err)
+		}
+		none.Spec.Prometheus.BearerToken = token // for no server: it must not go to the default
+		m, err := MeteringOf(none, c, "http://default")
+		if err != nil || m.ByClass || m.Source.URL != "http://default" || m.Source.BearerToken != nil || m.Source.Headers != nil ||
+			m.Source.Preset != "istio" {
+			t.Errorf("%s: the installation's default: %+v, %v", name, m, err)
 		}
 	}
 }

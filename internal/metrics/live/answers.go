@@ -44,14 +44,23 @@ type answer struct {
 	histograms map[entry]histogram
 	inside     map[string]float64 // by callee: what services of the application ask of it
 	strangers  map[string]bool    // some names that are not ours, to tell a misnomer by
+	memory     *prom.Keep         // that all of it takes
+	refused    error              // why no more is kept
 }
 
-// mostStrangers keeps a large namespace from filling memory with names, mostKept an application of
-// which there are far more series than services and pods.
+// mostStrangers keeps a large namespace from filling memory with names, and longName a server that makes
+// them up; mostKept an application of which there are far more series than services and pods.
 const (
 	mostStrangers = 100
+	longName      = 253    // as names of Kubernetes
 	mostKept      = 10_000 // and mostOfOne for each service and pod
 	mostOfOne     = 1_000
+)
+
+// Memory of what is kept of a series, beyond the texts that are kept, in bytes.
+const (
+	valueBytes  = 160 // an entry of a map
+	bucketBytes = 48  // in a slice that grows
 )
 
 // errSpared is a question that nobody waits for the answer of.
@@ -60,15 +69,19 @@ var errSpared = errors.New("not asked")
 // answers of one observation.
 type answers struct {
 	*plan
-	now  time.Time
-	list []answer
+	now    time.Time
+	list   []answer
+	memory *prom.Keep
 }
 
 // ask asks everything, as many questions at once as the client sends, in their
 // order. A question that fails has no values. The error is for when nothing was
 // answered.
 func (s *Source) ask(ctx context.Context, now time.Time, pods names) (*answers, error) {
-	a := &answers{plan: s.plan, now: now, list: make([]answer, len(s.plan.questions))}
+	a := &answers{plan: s.plan, now: now, list: make([]answer, len(s.plan.questions)), memory: s.client.Keep()}
+	for i := range a.list {
+		a.list[i].memory = a.memory
+	}
 	ours := func(q *question) names {
 		if q.of == ofPods {
 			return pods
@@ -101,17 +114,26 @@ func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now ti
 	ours names) {
 	defer func() {
 		if p := recover(); p != nil {
-			*into = answer{err: fmt.Errorf("query %q: panic: %v", q.text, p)}
+			*into = answer{memory: into.memory, err: fmt.Errorf("query %q: panic: %v", q.text, p)}
 			if s.o.Log != nil {
 				s.o.Log.Error("reading a metric panicked", "query", q.text, "panic", p, "stack", string(debug.Stack()))
 			}
 		}
 	}()
-	err := s.client.Each(ctx, q.text, now, into.begin, func(v *prom.Series) { into.take(q, v, ours) })
+	reading, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	err := s.client.Each(reading, q.text, now, into.begin, func(v *prom.Series) {
+		if into.take(q, v, ours); into.refused != nil {
+			refuse(into.refused) // the rest need not be sent
+		}
+	})
+	if into.refused != nil {
+		err = fmt.Errorf("query %q: %w", q.text, into.refused)
+	}
 	if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
 		stop(err) // the other questions would fail as well
 	}
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, prom.ErrBudget) {
 		err = context.Cause(ctx)
 	}
 	if most := mostKept + mostOfOne*len(ours); err == nil && into.kept > most {
@@ -155,7 +177,7 @@ func (a *answers) nothing() error {
 
 // begin an answer with nothing in it.
 func (a *answer) begin() {
-	*a = answer{operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{}, inside: map[string]float64{},
+	*a = answer{memory: a.memory, operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{}, inside: map[string]float64{},
 		strangers: map[string]bool{}}
 }
 
@@ -173,8 +195,11 @@ func (a *answer) take(q *question, v *prom.Series, ours names) {
 	}
 	e, from := q.entry(v.Label)
 	name, known := ours[e.name]
+	if a.refused != nil {
+		return
+	}
 	if q.of != ofAll && !known {
-		if len(a.strangers) < mostStrangers && e.name != "" {
+		if len(a.strangers) < mostStrangers && e.name != "" && len(e.name) <= longName {
 			a.strangers[strings.Clone(e.name)] = true
 		}
 		return
@@ -187,6 +212,9 @@ func (a *answer) take(q *question, v *prom.Series, ours names) {
 	}
 	if a.kept++; a.kept > mostKept+mostOfOne*len(ours) {
 		return // refused when all has arrived
+	}
+	if a.refused = a.memory.Take(a.cost(q, e.operation)); a.refused != nil {
+		return
 	}
 	e = entry{name, a.operations.kept(e.operation)}
 	if q.shape == buckets {
@@ -202,6 +230,18 @@ func (a *answer) take(q *question, v *prom.Series, ours names) {
 		value = max(value, old)
 	}
 	a.values[e] = value
+}
+
+// cost is the memory that a series will take.
+func (a *answer) cost(q *question, operation string) int {
+	bytes := valueBytes
+	if q.shape == buckets {
+		bytes = bucketBytes
+	}
+	if _, known := a.operations[operation]; !known {
+		bytes += valueBytes + len(operation)
+	}
+	return bytes
 }
 
 // entry is whom a series speaks of, and who calls if that is not a user.

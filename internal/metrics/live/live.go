@@ -134,7 +134,7 @@ func (s *Source) Observe(ctx context.Context, now time.Time, pods [][]string, in
 
 // inTime says who was too slow: a context's own error does not.
 func (s *Source) inTime(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, prom.ErrBudget) {
 		return fmt.Errorf("%s did not answer in time: %w", s.client.URL(), err)
 	}
 	return err
@@ -169,6 +169,7 @@ func (s *Source) observe(ctx context.Context, now time.Time, pods [][]string, in
 		}
 	}
 	a, err := s.ask(ctx, now, known)
+	defer a.memory.Release()
 	if err != nil {
 		return err
 	}

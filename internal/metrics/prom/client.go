@@ -2,7 +2,7 @@
 // that answers as it does (Thanos, Mimir, VictoriaMetrics), into a history.
 //
 // Reading order: client.go (one server), connect.go (how to reach it), allow.go (where it may be), transport.go
-// (retries), each.go and vector.go (answers for one instant, read as they arrive), fault.go (what a refusal means), ranges.go (range queries cut to
+// (retries), budget.go (memory of answers), each.go and vector.go (answers for one instant, read as they arrive), fault.go (what a refusal means), ranges.go (range queries cut to
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
 // fits, how often it was scraped), part.go (a stretch of the past), pull.go
@@ -65,6 +65,8 @@ type Client struct {
 	api    v1.API
 	direct *http.Client
 	slots  chan struct{}
+	bound  *bounded
+	budget *Budget // nil = none
 
 	// MaxPoints is how many points of one series a query asks for at most;
 	// Prometheus refuses more than 11,000. MaxSamples is how many of all series
@@ -148,17 +150,22 @@ func NewClient(s Server) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to reach Prometheus: %w", err)
 	}
-	direct := &http.Client{Transport: &bounded{rt}, CheckRedirect: checkRedirect}
+	bound := &bounded{rt, maxBody}
+	direct := &http.Client{Transport: bound, CheckRedirect: checkRedirect}
 	plain, err := api.NewClient(api.Config{Address: s.URL, Client: direct})
 	if err != nil {
 		return nil, err
 	}
 	retry := newRetrier(plain, s)
 	return &Client{
-		server: s, api: v1.NewAPI(retry), direct: direct, slots: make(chan struct{}, s.AtOnce), retry: retry,
+		server: s, api: v1.NewAPI(retry), direct: direct, slots: make(chan struct{}, s.AtOnce), bound: bound, retry: retry,
 		MaxPoints: 11000, MaxSamples: 100_000,
 	}, nil
 }
+
+// Share a budget with other clients. It must be called before anything is asked. Answers that are
+// decoded as a whole are small then: those to queries for an instant are not (Each).
+func (c *Client) Share(b *Budget) { c.budget, c.bound.buffered = b, bufferedAnswer }
 
 // AtOnce is how many requests are under way at most.
 func (c *Client) AtOnce() int { return c.server.AtOnce }
@@ -212,6 +219,14 @@ func (c *Client) ask(ctx context.Context, request func(context.Context) error) e
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	charge := int64(bufferedCharge)
+	if isStreamed(ctx) {
+		charge = streamedCharge
+	}
+	if err := c.budget.acquire(ctx, charge); err != nil {
+		return err
+	}
+	defer c.budget.release(charge)
 	ctx, seen := withOutcome(ctx)
 	if err := request(ctx); err != nil {
 		return c.explain(ctx, err, seen)

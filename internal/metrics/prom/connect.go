@@ -135,7 +135,9 @@ func (c *connection) current() (*http.Transport, error) {
 		MaxIdleConnsPerHost:   100,
 		DisableCompression:    true, // an answer's limit counts what is read
 		ForceAttemptHTTP2:     true,
-		HTTP2:                 &http.HTTP2Config{SendPingTimeout: time.Minute},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: time.Minute, MaxReceiveBufferPerStream: 256 << 10,
+			MaxReceiveBufferPerConnection: 1 << 20},
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 	return c.transport, nil
 }

@@ -21,7 +21,7 @@ const maxFault = 64 << 10
 // size takes the memory of one series. Begin is called before the first, and again when an attempt
 // failed half-way and all series come anew.
 func (c *Client) Each(ctx context.Context, query string, at time.Time, begin func(), each func(*Series)) error {
-	err := c.ask(ctx, func(ctx context.Context) error {
+	err := c.ask(streamed(ctx), func(ctx context.Context) error {
 		form := url.Values{"query": {query}, "time": {strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', -1, 64)}}.Encode()
 		address := c.retry.URL("/api/v1/query", nil)
 		resp, body, err := c.send(ctx, http.MethodPost, address.String(), form, begin, each)

@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -58,14 +60,24 @@ func isTLS(err error) bool {
 		&record)
 }
 
+// notShown stands for what a server says (Server.Unquoted).
+const notShown = "what it says is not shown here; loadline doctor shows it"
+
+// ours reports whether an error without an answer has no words of the server: those of the network and
+// the time have none, while one about a malformed answer or a certificate quotes it.
+func ours(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // explain turns a failure into what it means and what to do.
 func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	said := c.hide(firstLine(message(err, seen)))
-	if c.server.Unquoted && seen.code != 0 {
-		said = "what it says is not shown here; loadline doctor shows it"
+	if c.server.Unquoted && (seen.code != 0 || !ours(err)) {
+		said = notShown
 	}
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -114,6 +126,10 @@ func (c *Client) explain(ctx context.Context, err error, seen *outcome) error {
 // redirected says where an answer leads that was not followed: to the API elsewhere, or to a
 // login page. The query of the location is left out: it may hold secrets.
 func (c *Client) redirected(seen *outcome) error {
+	if c.server.Unquoted {
+		return fmt.Errorf("%s answers %d and redirects: where to is not shown here; loadline doctor shows it. Redirects to other "+
+			"servers are not followed, since they would get the credentials", c.URL(), seen.code)
+	}
 	to := url.URL{Scheme: seen.location.Scheme, Host: seen.location.Host, Path: seen.location.Path}
 	if base, _, api := strings.Cut(to.Path, "/api/v1/"); api {
 		to.Path = base

@@ -29,7 +29,7 @@ const (
 // maxBody is the largest answer that is read: more is asked for in pieces.
 const maxBody = 64 << 20
 
-var errTooLarge = fmt.Errorf("the answer is larger than %d MB", maxBody>>20)
+var errTooLarge = errors.New("the answer is too large")
 
 // retrier tries again what may succeed the next time: a server that is busy,
 // restarts or cuts an answer short. Everything else comes back at once.
@@ -145,15 +145,35 @@ func rewind(req *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// checkRedirect follows a redirect only to the same request on the same host, as one from http to
-// https is that keeps method and body. Another host would get the credentials, and another path,
-// most often a login page, has no answer: such a redirect is reported (explain).
+// checkRedirect follows a redirect only to the same request on the same server, or from http to https
+// of the same host, both at their usual ports. Another server, which another port of the host may be,
+// would get the credentials, plain text would show them, and another path, most often a login page,
+// has no answer: such a redirect is reported (explain).
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if len(via) < 5 && req.URL.Hostname() == first.URL.Hostname() && req.URL.Path == first.URL.Path && req.Method == first.Method {
+	if len(via) < 5 && sameServer(first.URL, req.URL) && req.URL.Path == first.URL.Path && req.Method == first.Method {
 		return nil
 	}
 	return http.ErrUseLastResponse
+}
+
+func sameServer(from, to *url.URL) bool {
+	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
+		return false
+	}
+	upgraded := from.Scheme == "http" && to.Scheme == "https" && portOf(from) == "80" && portOf(to) == "443"
+	return upgraded || from.Scheme == to.Scheme && portOf(from) == portOf(to)
+}
+
+// portOf a URL, which may leave out that of its scheme.
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
 }
 
 // passing says whether a failure may pass by itself.
@@ -206,26 +226,34 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// bounded refuses to read more than maxBody of an answer.
-type bounded struct{ http.RoundTripper }
+// bounded refuses to read more than maxBody of an answer, or less of one that is decoded as a whole.
+type bounded struct {
+	http.RoundTripper
+	buffered int
+}
 
 func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(req)
 	if err == nil {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxBody}
+		most := b.buffered
+		if isStreamed(req.Context()) {
+			most = maxBody
+		}
+		resp.Body = &boundedBody{ReadCloser: resp.Body, most: most, left: most}
 	}
 	return resp, err
 }
 
 type boundedBody struct {
 	io.ReadCloser
-	left int
+	most, left int
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
-		return n, errTooLarge
+	if b.left < 0 { // a reader that takes what comes with an error would read on for ever
+		return 0, fmt.Errorf("%w: more than %d KB", errTooLarge, b.most>>10)
 	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= n
 	return n, err
 }

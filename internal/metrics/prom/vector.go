@@ -35,10 +35,13 @@ func (s *Series) Label(name string) string {
 // view of bytes as a string, without a copy.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// Limits of an answer: of one string, and of the depth of values that are skipped.
+// Limits of an answer: of one string, of the labels of a series and their number, and of the depth of
+// values that are skipped.
 const (
-	maxText  = 1 << 20
-	maxDepth = 100
+	maxText   = 128 << 10
+	maxSeries = 256 << 10
+	maxLabels = 1000
+	maxDepth  = 100
 )
 
 // Faults of an answer. One that is cut short may be whole the next time.
@@ -115,6 +118,9 @@ func (r *vectorReader) one(each func(*Series)) error {
 				text, err := r.string(s.text)
 				s.text, l.value = text, [2]int{start, len(text)}
 				s.labels = append(s.labels, l)
+				if err == nil && (len(s.text) > maxSeries || len(s.labels) > maxLabels) {
+					return fmt.Errorf("%w: a series has more than %d bytes or %d labels", errAnswer, maxSeries, maxLabels)
+				}
 				return err
 			})
 		case "value":
