@@ -1,8 +1,7 @@
 package v1alpha1
 
-// FleetAnnotation on a LoadLine sets the name of the fleet of its students and
-// their teacher. By default it is derived from the namespace and the model's
-// application; it is for applications that several namespaces share.
+// FleetAnnotation on a LoadLine sets the name, within its namespace, of the fleet of
+// its students and their teacher. By default it is that of the model's application.
 const FleetAnnotation = "loadline.dev/fleet"
 
 // AgentLabel on a LoadLine names the agent that manages it: a "loadline run" with

@@ -14,6 +14,7 @@ type fleetFlags struct {
 	url, name          string
 	credentials        string
 	tlsCA, cert, key   string
+	signKey, trustKeys string
 	maxExperience      int64
 	perService         int64
 	replicas, inFlight int
@@ -27,6 +28,8 @@ func (f *fleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tlsCA, "tls-ca", "", "CA file for the servers' certificates; default: the system's CAs")
 	flags.StringVar(&f.cert, "tls-cert", "", "file of the client certificate")
 	flags.StringVar(&f.key, "tls-key", "", "file of its key")
+	flags.StringVar(&f.trustKeys, "trust-keys", "",
+		"file, or folder of files *.pub, of the keys whose weights are used; default: weights need no signature")
 	flags.Int64Var(&f.maxExperience, "max-experience", c.MaxMessages,
 		"maximum number of decisions in the stream, if this command creates it")
 	flags.Int64Var(&f.perService, "per-service", c.PerService, "maximum number of decisions of one service in the stream")
@@ -39,6 +42,7 @@ func (f *fleetFlags) config(client string, stderr io.Writer) fleet.Config {
 	c := fleet.Default()
 	c.Name, c.Client, c.URL = f.name, client, f.url
 	c.Credentials, c.CA, c.Cert, c.Key = f.credentials, f.tlsCA, f.cert, f.key
+	c.SignKey, c.TrustKeys = f.signKey, f.trustKeys
 	c.MaxMessages, c.PerService, c.Replicas, c.InFlight = f.maxExperience, f.perService, f.replicas, f.inFlight
 	c.Log = slog.New(slog.NewTextHandler(stderr, nil))
 	return c

@@ -23,6 +23,7 @@ type runFleetFlags struct {
 	address     string
 	teach       bool
 	controllers int
+	teachers    int
 	agent       string
 }
 
@@ -44,6 +45,10 @@ func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "nats-key", "", "file of its key")
 	flags.IntVar(&f.replicas, "nats-replicas", 0,
 		"servers that keep each decision, if its stream is not there yet; 0 = 3 in a cluster, else 1")
+	flags.StringVar(&f.trustKeys, "fleet-trust-keys", "",
+		"file, or folder of files *.pub, of the keys whose weights students use (default: weights need no signature)")
+	flags.StringVar(&f.signKey, "fleet-sign-key", "",
+		"file of the key with which teachers in this process sign weights, of loadline teacher keygen (default: not signed)")
 	flags.StringVar(&f.name, "fleet", c.Name, "prefix of the names of fleets")
 	flags.StringVar(&f.store, "fleet-store", "",
 		"folder of the server in this process, and of what teachers keep (default: fleet beside --decisions)")
@@ -51,6 +56,8 @@ func (f *runFleetFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "fleet-address", "",
 		"where it listens for agents and teachers of other processes, HOST:PORT on this machine; empty = it serves this process alone")
 	flags.BoolVar(&f.teach, "teach", true, "run teachers in this process (default with --nats: false, see loadline teacher)")
+	flags.IntVar(&f.teachers, "teachers", controller.DefaultTeachers,
+		"teachers that learn in this process at once; others count and publish until one ends")
 	flags.IntVar(&f.controllers, "controllers", 0,
 		"how many of these processes there are; with more than one DRPC needs --nats (default: 1, and several with --leader-elect)")
 	flags.StringVar(&f.agent, "agent", "", "run only the LoadLines whose label loadline.dev/agent has this value")
@@ -72,6 +79,7 @@ func (f *runFleetFlags) check(flags *pflag.FlagSet) []error {
 	fault(f.url != "" && f.address != "", "--fleet-address is for the server in this process, --nats for others: give one of them")
 	fault(f.agent != "" && !agentName.MatchString(f.agent),
 		"--agent is %q, must be lower-case letters, digits and -, 40 at most, as it names the lease", f.agent)
+	fault(f.teachers < 0, "--teachers is %d, must be at least 0", f.teachers)
 	fault(f.controllers < 0, "--controllers is %d, must be at least 1", f.controllers)
 	if f.url != "" {
 		if err := f.config("loadline run", io.Discard).Validate(); err != nil {
@@ -94,7 +102,7 @@ func (f *runFleetFlags) options(decisions string, leaderElect bool, log *slog.Lo
 	if f.url == "" {
 		config.MaxBytes, config.WeightBytes = embeddedStream, embeddedShelf
 	}
-	o := controller.FleetOptions{Config: config, Server: server, Teach: f.teach, Now: time.Now}
+	o := controller.FleetOptions{Config: config, Server: server, Teach: f.teach, Teachers: f.teachers, Now: time.Now}
 	if f.url == "" && f.several(leaderElect) {
 		o.Refusal = errSeveral.Error()
 	}

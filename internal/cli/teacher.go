@@ -79,6 +79,7 @@ cluster. A fleet must have one teacher.`,
 			return f.run(c.Context(), c.Flags(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
+	c.AddCommand(newKeygen())
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "model file to publish the students of, again whenever it is replaced")
@@ -89,6 +90,8 @@ cluster. A fleet must have one teacher.`,
 	flags.StringVar(&f.store, "store", "", "folder of that server; default: nats in the folder of the checkpoint")
 	flags.Int64Var(&f.maxStore, "max-store", 256, "maximum size of that server's store in megabytes")
 	f.add(flags)
+	flags.StringVar(&f.signKey, "sign-key", "",
+		"file of the key that weights are signed with, of loadline teacher keygen; default: they are not signed")
 	flags.DurationVar(&f.every, "every", time.Second, "how often to look for experience and for another model")
 	flags.DurationVar(&f.lasting, "for", 0, "exit after this time; 0 = when interrupted")
 	f.output.Add(flags)

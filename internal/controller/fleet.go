@@ -24,6 +24,9 @@ type FleetOptions struct {
 	// Refusal is why students must not decide in this process; empty = they may.
 	Refusal string
 	Teach   bool // run the teachers in this process
+	// Teachers is how many of them learn at once: each takes a thread and the memory of its
+	// replay. The others count and publish, and learn when one of these has ended.
+	Teachers int
 	// Configure, if set, changes the configuration of a teacher.
 	Configure func(*teacher.Config)
 	Now       func() time.Time
@@ -42,13 +45,20 @@ type Fleet struct {
 	mu       sync.Mutex
 	teachers map[string]*embeddedTeacher // by name of the fleet
 	ending   map[string]<-chan struct{}  // idle teachers that still save their state
+	learning map[string]bool             // teachers that learn
+	waiting  map[string]teacher.Task     // what others will learn from
 	closed   bool
 }
+
+// DefaultTeachers is how many teachers learn at once: with a replay of 64 MiB each and
+// what their training takes, a third of the controller's memory limit.
+const DefaultTeachers = 4
 
 // NewFleet starts nothing yet.
 func NewFleet(o FleetOptions) *Fleet {
 	life, end := context.WithCancel(context.Background())
-	return &Fleet{FleetOptions: o, life: life, end: end, teachers: map[string]*embeddedTeacher{}, ending: map[string]<-chan struct{}{}}
+	return &Fleet{FleetOptions: o, life: life, end: end, teachers: map[string]*embeddedTeacher{}, ending: map[string]<-chan struct{}{},
+		learning: map[string]bool{}, waiting: map[string]teacher.Task{}}
 }
 
 // open a link to the fleet of one application.

@@ -20,6 +20,7 @@ import (
 	"github.com/loadline/loadline/internal/registry"
 	"github.com/loadline/loadline/internal/resource"
 	"github.com/loadline/loadline/internal/rl"
+	"github.com/loadline/loadline/internal/train"
 )
 
 // taught is a LoadLine of bookinfo, whose students decide for productpage, reviews
@@ -106,7 +107,7 @@ func (c *classroom) options(store string) FleetOptions {
 	server.LazySync = true
 	config := fleet.Default()
 	config.Timeout, config.MaxBytes, config.WeightBytes = 20*time.Second, 1<<20, 1<<20
-	return FleetOptions{Config: config, Server: server, Teach: true, Now: time.Now}
+	return FleetOptions{Config: config, Server: server, Teach: true, Teachers: DefaultTeachers, Now: time.Now}
 }
 
 // open the application, as assemble does.
@@ -409,11 +410,36 @@ func TestWithoutAFleetStudentsDecideAlone(t *testing.T) {
 	c.end()
 }
 
+// TestTeachersThatLearnAreBounded: beyond their number teachers count and publish, and one of them learns
+// when another has ended.
+func TestTeachersThatLearnAreBounded(t *testing.T) {
+	f := NewFleet(FleetOptions{Teachers: 2})
+	learn := teacher.Task{Scenario: &train.Scenario{}}
+	for i, want := range []bool{true, true, false, false} {
+		name := string(rune('a' + i))
+		got := f.admit(name, learn)
+		if (got.Scenario != nil) != want || want != (got.Reason == "") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		f.teachers[name] = &embeddedTeacher{name: name, Supervisor: teacher.NewSupervisor(teacher.Options{}, got)}
+	}
+	if again := f.admit("a", learn); again.Scenario == nil {
+		t.Error("a teacher that learns was stopped by another task of its own")
+	}
+	f.admit("d", teacher.Task{}) // its twin was removed while it waited
+	f.admitNext("a")
+	if !f.learning["c"] || f.learning["a"] || len(f.waiting) != 0 || len(f.learning) != 2 {
+		t.Errorf("%v learn, %v wait", f.learning, f.waiting)
+	}
+}
+
 func TestFleetName(t *testing.T) {
 	for _, row := range []struct{ name, namespace, loadline, application, annotation, want string }{
 		{"namespace and LoadLine", "shop", "web", "", "", "loadline_shop_web"},
 		{"the model's application", "shop", "web", "store", "", "loadline_shop_store"},
-		{"the annotation", "shop", "web", "store", "all-shops", "all-shops"},
+		{"the annotation", "shop", "web", "store", "all-shops", "loadline_shop_all-shops"},
+		{"the fleet of another namespace", "shop", "web", "store", "loadline_bank_store", "loadline_shop_loadline_bank_store"},
+		{"subjects of others", "shop", "web", "store", "*.>", "loadline_shop_----"},
 		{"what a stream may not be called", "shop", "web.v1", "", "", "loadline_shop_web-v1-a4761089"},
 		{"what is too long", "shop", strings.Repeat("x", 80), "", "", "loadline_shop_" + strings.Repeat("x", 41) + "-"},
 	} {

@@ -8,17 +8,17 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// fleetName of a LoadLine: what its annotation says, else of its namespace and the
-// model's application. LoadLines of one namespace that share an application share
-// its teacher, whichever process looks after them. Names of Kubernetes have no
-// underscore, so two different pairs have different names.
+// fleetName of a LoadLine: of its namespace and of what its annotation says, else the
+// model's application. LoadLines of one namespace that share it share a teacher,
+// whichever process looks after them; no other namespace can join. Names of Kubernetes
+// have no underscore, so two different pairs have different names.
 func fleetName(prefix string, l *v1alpha1.LoadLine) string {
-	if name := l.Annotations[v1alpha1.FleetAnnotation]; name != "" {
-		return name
-	}
 	application := l.Name
 	if m := l.Spec.Policy.Model; m != nil && m.Application != "" {
 		application = m.Application
+	}
+	if name := l.Annotations[v1alpha1.FleetAnnotation]; name != "" {
+		application = name
 	}
 	name := prefix + "_" + l.Namespace + "_" + application
 	if len(name) <= maxFleetName && plainName.MatchString(name) {

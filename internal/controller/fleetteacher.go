@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -51,6 +53,7 @@ func (f *Fleet) assign(name string, m *drpc.Model, twin *loadline.App) *embedded
 	if f.closed {
 		return nil
 	}
+	task = f.admit(name, task)
 	t := f.teachers[name]
 	if t == nil {
 		t = f.startTeacher(name, task)
@@ -63,6 +66,34 @@ func (f *Fleet) assign(name string, m *drpc.Model, twin *loadline.App) *embedded
 		t.idle = nil
 	}
 	return t
+}
+
+// admit a task: one that learns waits, and is counted and published for only, while as
+// many as may learn at once do. The lock is held.
+func (f *Fleet) admit(name string, task teacher.Task) teacher.Task {
+	delete(f.waiting, name)
+	switch {
+	case task.Scenario == nil:
+		delete(f.learning, name)
+	case f.learning[name] || len(f.learning) < f.Teachers:
+		f.learning[name] = true
+	default:
+		f.waiting[name] = task
+		task.Scenario, task.Reason = nil, fmt.Sprintf("it publishes weights and does not learn yet: %d teachers of this process do, as "+
+			"many as may at once (--teachers)", len(f.learning))
+	}
+	return task
+}
+
+// admitNext lets the next teacher learn when one has ended. The lock is held.
+func (f *Fleet) admitNext(ended string) {
+	delete(f.learning, ended)
+	delete(f.waiting, ended)
+	for _, name := range slices.Sorted(maps.Keys(f.waiting)) {
+		if t := f.teachers[name]; t != nil && len(f.learning) < f.Teachers {
+			t.Assign(f.admit(name, f.waiting[name]))
+		}
+	}
 }
 
 // startTeacher starts the teacher of a fleet; the lock is held. It waits for the teacher
@@ -121,6 +152,7 @@ func (f *Fleet) endIdle(t *embeddedTeacher) {
 	if idle {
 		delete(f.teachers, t.name)
 		f.ending[t.name] = t.ended
+		f.admitNext(t.name)
 	}
 	f.mu.Unlock()
 	if !idle {

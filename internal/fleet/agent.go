@@ -199,7 +199,9 @@ func (a *Agent) adopt() {
 			if cached.Weights.Version == student.Version() {
 				continue
 			}
-			err = student.Adopt(cached.Weights)
+			if err = checkVersion(cached.Weights, student.Version()); err == nil {
+				err = student.Adopt(cached.Weights)
+			}
 		}
 		a.lock.Lock()
 		a.status[i].Version, a.status[i].Refused = student.Version(), ""

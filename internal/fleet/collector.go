@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/policy/drpc"
@@ -25,6 +26,9 @@ type Collector struct {
 	// Persist, if set, writes what was learned together with the ledger, atomically.
 	// See Commit and Resume.
 	Persist func(Ledger) error
+
+	// Services, if set, are those whose experience is counted.
+	Services []string
 
 	link        *Link
 	dir         string
@@ -94,7 +98,12 @@ func (c *Collector) Collect() (counted int, err error) {
 	}
 	next := c.pending.clone()
 	next.UseStream(c.link.StreamCreated())
+	next.Forget(c.Services)
 	for i := range deliveries {
+		if !c.known(&deliveries[i], &next) {
+			next.Skip(deliveries[i].Sequence)
+			continue
+		}
 		if !next.Count(&deliveries[i]) {
 			continue
 		}
@@ -108,6 +117,19 @@ func (c *Collector) Collect() (counted int, err error) {
 	c.pending, c.position = next, deliveries[len(deliveries)-1].Sequence
 	c.uncommitted += len(deliveries)
 	return counted, nil
+}
+
+// known reports whether a message is of a service that is counted. Without a list the number of services
+// is bounded, since the ledger grows with them.
+func (c *Collector) known(d *drpc.Delivery, l *Ledger) bool {
+	if d.Snapshot != nil {
+		return true
+	}
+	if c.Services != nil {
+		return slices.Contains(c.Services, d.Service)
+	}
+	_, counted := l.Marks[d.Service]
+	return counted || len(l.Marks) < maxMarks
 }
 
 // Commit writes what was read and acknowledges it, in this order: Persist, checkpoint,
@@ -156,8 +178,11 @@ func (c *Collector) Publish(m *drpc.Model) (published bool, err error) {
 	next.Version = max(next.Version, m.Version)
 	for _, service := range m.Services {
 		switch w, err := c.link.Latest(service); {
-		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit), err == nil:
-			next.Version = max(next.Version, w.Version)
+		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, ErrUnsigned):
+		case errors.Is(err, drpc.ErrUnfit), err == nil:
+			if checkVersion(w, max(c.ledger.Version, m.Version)) == nil { // else students refuse them, and they are replaced
+				next.Version = max(next.Version, w.Version)
+			}
 		default:
 			return false, err
 		}
@@ -191,7 +216,7 @@ func (c *Collector) published(m *drpc.Model, version uint64) (bool, error) {
 			return false, err
 		}
 		switch w, err := c.link.Latest(service); {
-		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit):
+		case errors.Is(err, drpc.ErrNone), errors.Is(err, drpc.ErrTorn), errors.Is(err, drpc.ErrUnfit), errors.Is(err, ErrUnsigned):
 			return false, nil
 		case err != nil:
 			return false, err

@@ -23,6 +23,9 @@ type Config struct {
 	Cert, Key   string // files of the client certificate, where servers require one
 	Client      string // client name shown by servers
 
+	SignKey   string // file of the key that weights are signed with; empty = they are not signed
+	TrustKeys string // file, or folder of files *.pub, of the keys whose weights are used; empty = all weights are
+
 	// Of the stream and the bucket when they are created; existing ones are not changed.
 	Replicas    int           // 0 = 3 in a cluster, else 1
 	MaxBytes    int64         // of experience that is not acknowledged
@@ -62,7 +65,8 @@ func (c Config) Validate() error {
 		faults = append(faults, checkURLs(c.URL))
 	}
 	fault((c.Cert == "") != (c.Key == ""), "certificate and key", fmt.Sprintf("%q and %q", c.Cert, c.Key), "both given or neither")
-	for _, f := range []struct{ key, path string }{{"credentials", c.Credentials}, {"CA", c.CA}, {"certificate", c.Cert}, {"key", c.Key}} {
+	for _, f := range []struct{ key, path string }{{"credentials", c.Credentials}, {"CA", c.CA}, {"certificate", c.Cert}, {"key", c.Key},
+		{"signing key", c.SignKey}, {"public keys", c.TrustKeys}} {
 		if f.path == "" {
 			continue
 		}

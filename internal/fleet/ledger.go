@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline/internal/policy/drpc"
@@ -14,6 +15,7 @@ type Ledger struct {
 	Last             uint64                   `json:"last"`         // sequence up to which everything is counted
 	Counted          uint64                   `json:"counted"`      // experiences
 	Repeated         uint64                   `json:"again"`        // that had been counted before
+	Foreign          uint64                   `json:"foreign"`      // of unknown services, not counted
 	Marks            map[string]drpc.Position `json:"marks"`        // by service
 	Snapshots        uint64                   `json:"scenes"`       // of the whole application
 	SnapshotsCounted drpc.Position            `json:"witness"`      // up to which they are counted
@@ -57,6 +59,22 @@ func (l *Ledger) Count(d *drpc.Delivery) bool {
 	l.Marks[d.Service] = mark
 	l.Counted++
 	return true
+}
+
+// Skip passes over a message that is not counted.
+func (l *Ledger) Skip(sequence uint64) {
+	if sequence > l.Last {
+		l.Last = sequence
+		l.Foreign++
+	}
+}
+
+// Forget the positions of all but some services; nil = of none. Names of services that are gone, or never
+// were, must not stay in every checkpoint.
+func (l *Ledger) Forget(but []string) {
+	if but != nil {
+		maps.DeleteFunc(l.Marks, func(service string, _ drpc.Position) bool { return !slices.Contains(but, service) })
+	}
 }
 
 // clone has marks of its own.

@@ -20,6 +20,7 @@ type Link struct {
 	js     jetstream.JetStream
 	meter  meter
 	reader reader
+	keys   keys
 
 	lock        sync.Mutex
 	stream      jetstream.Stream   // nil until it was found or created
@@ -36,6 +37,10 @@ func Open(c Config) (*Link, error) {
 		return nil, err
 	}
 	l := &Link{config: c, reconnected: make(chan struct{})}
+	var err error
+	if l.keys, err = c.readKeys(); err != nil {
+		return nil, err
+	}
 	options, err := l.options()
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func Open(c Config) (*Link, error) {
 func (l *Link) options() ([]nats.Option, error) {
 	c := &l.config
 	options := []nats.Option{
-		nats.Name(c.Client), nats.Timeout(c.Timeout), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
+		nats.Name(c.Client), nats.CustomInboxPrefix(inboxPrefix(c.Name)), nats.Timeout(c.Timeout), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		// Publisher keeps unsent messages. A second copy here would be sent after the publisher
 		// has stopped waiting for it.
@@ -82,6 +87,10 @@ func (l *Link) options() ([]nats.Option, error) {
 	}
 	return options, nil
 }
+
+// inboxPrefix is where answers are sent to: each fleet has its own, so that users of one fleet need not be
+// allowed to listen to the answers of others.
+func inboxPrefix(fleet string) string { return "_INBOX_LOADLINE." + fleet }
 
 // where names the servers in messages.
 func (l *Link) where() string {

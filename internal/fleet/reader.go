@@ -65,7 +65,7 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 			if err != nil {
 				if m.sequence > in.given {
 					in.unreadable++
-					l.config.log().Warn("an experience cannot be read and is passed over: update the teacher before its agents",
+					l.config.log().Warn("a message cannot be used and is passed over: update the teacher before its agents",
 						"sequence", m.sequence, "error", err)
 				}
 				in.given = max(in.given, m.sequence)
@@ -84,10 +84,19 @@ func (l *Link) fetch(after uint64, most int) ([]drpc.Delivery, error) {
 func (l *Link) delivery(m *storedMessage) (drpc.Delivery, error) {
 	d := drpc.Delivery{Sequence: m.sequence}
 	if m.subject != l.snapshotSubject() {
-		return d, d.Experience.UnmarshalBinary(m.data)
+		if err := d.Experience.UnmarshalBinary(m.data); err != nil {
+			return d, err
+		}
+		if err := l.checkSubject(m.subject, &d.Experience); err != nil {
+			return d, err
+		}
+		return d, checkNumbers(d.Epoch, d.Experience.Sequence, m.stored)
 	}
 	d.Snapshot = &drpc.Snapshot{}
-	return d, d.Snapshot.UnmarshalBinary(m.data)
+	if err := d.Snapshot.UnmarshalBinary(m.data); err != nil {
+		return d, err
+	}
+	return d, checkNumbers(d.Snapshot.Epoch, d.Snapshot.Sequence, m.stored)
 }
 
 // Ack implements drpc.Inbox: it lets the server delete counted messages, which frees space.
@@ -161,6 +170,7 @@ func (l *Link) checkStream(ctx context.Context) (another bool, err error) {
 type storedMessage struct {
 	sequence uint64
 	subject  string
+	stored   time.Time // by the server
 	data     []byte
 }
 
@@ -208,6 +218,10 @@ func (l *Link) read(ctx context.Context, from uint64, most int) ([]storedMessage
 		if sequence < from || len(messages) > 0 && sequence <= messages[len(messages)-1].sequence {
 			return nil, fmt.Errorf("sequence %d is out of order", sequence)
 		}
-		messages = append(messages, storedMessage{sequence, m.Header.Get("Nats-Subject"), m.Data})
+		stored, err := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
+		if err != nil {
+			return nil, fmt.Errorf("an answer whose time cannot be read: %w", err)
+		}
+		messages = append(messages, storedMessage{sequence, m.Header.Get("Nats-Subject"), stored, m.Data})
 	}
 }

@@ -142,7 +142,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		user, userID := newKeys(t, nkeys.CreateUser)
 		claims := jwt.NewUserClaims(userID)
 		claims.Pub.Allow.Add(may...)
-		claims.Sub.Allow.Add("_INBOX.>")
+		claims.Sub.Allow.Add("_INBOX_LOADLINE.>")
 		token, err := claims.Encode(by)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAnExternalServerWithCredentials(t *testing.T) {
 		writeText(t, path, string(text))
 		return path
 	}
-	// The permissions documented in docs/fleet.md, and no more.
+	// Wider permissions than those in deploy/optional/nats, as an operator may give them.
 	agents := []string{"loadline.x.>", "$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.CONSUMER.>",
 		"$JS.FC.>"}
 	teachers := append(slices.Clone(agents), "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.PURGE.loadline-experience", "$KV.loadline-weights.>")

@@ -152,6 +152,6 @@ func (c *WeightCache) store(entry jetstream.KeyValueEntry) {
 		return // the bucket was cleared: students keep the weights in use
 	}
 	s := CachedWeights{Revision: entry.Revision()}
-	s.Weights, s.Fault = readWeights(entry.Value(), Schema())
+	s.Weights, s.Fault = c.link.decode(entry.Value())
 	c.latest[entry.Key()] = s
 }

@@ -23,14 +23,19 @@ func (l *Link) Put(w drpc.Weights) error {
 	if err != nil {
 		return err
 	}
+	data = l.keys.seal(l.config.Name, data)
 	key := token(w.Service)
 	there, err := bucket.Get(ctx, key)
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		_, err = bucket.Create(ctx, key, data)
 	case err == nil:
-		// Unreadable weights are replaced.
-		if old, fault := readWeights(there.Value(), Schema()); !errors.Is(fault, drpc.ErrTorn) && old.Version >= w.Version {
+		// Weights that no student uses are replaced.
+		old, fault := l.decode(there.Value())
+		if fault == nil || errors.Is(fault, drpc.ErrUnfit) {
+			fault = checkVersion(old, w.Version)
+		}
+		if fault == nil && old.Version >= w.Version {
 			return fmt.Errorf("weights %d of %s: there are %d already: %w", w.Version, w.Service, old.Version, drpc.ErrOutdate)
 		}
 		_, err = bucket.Update(ctx, key, data, there.Revision())
@@ -62,5 +67,14 @@ func (l *Link) Latest(service string) (drpc.Weights, error) {
 		l.recheck(err)
 		return drpc.Weights{}, fmt.Errorf("weights of %s: %w", service, err)
 	}
-	return readWeights(entry.Value(), Schema())
+	return l.decode(entry.Value())
+}
+
+// decode weights as they are kept in the bucket.
+func (l *Link) decode(object []byte) (drpc.Weights, error) {
+	weights, err := l.keys.open(l.config.Name, object)
+	if err != nil {
+		return drpc.Weights{}, err
+	}
+	return readWeights(weights, Schema())
 }

@@ -63,7 +63,7 @@ func Open(l *fleet.Link, folder string, m *drpc.Model, scenario *train.Scenario,
 	if t.collector, err = fleet.NewCollector(l, folder); err != nil {
 		return nil, err
 	}
-	t.collector.Received = t.received
+	t.collector.Received, t.collector.Services = t.received, m.Services
 	err = t.readEvents()
 	if err == nil && t.learns() {
 		t.collector.Persist = t.write
