@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"path"
 	"runtime/debug"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -21,12 +23,13 @@ type calls struct {
 	stopping context.Context
 	options  Options
 
-	mu   sync.Mutex
-	open int // streams
+	mu    sync.Mutex
+	open  int            // streams
+	peers map[string]int // of them, by address
 }
 
 func newCalls(stopping context.Context, o Options) *calls {
-	return &calls{stopping: stopping, options: o}
+	return &calls{stopping: stopping, options: o, peers: map[string]int{}}
 }
 
 func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
@@ -39,10 +42,11 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 func (c *calls) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	began := time.Now()
 	defer func() { c.answered(info.FullMethod, began, err) }()
-	if !c.enter() {
-		return status.Errorf(codes.ResourceExhausted, "%d streams are open, which is the maximum", c.options.MaxStreams)
+	from := peerOf(stream.Context())
+	if err := c.enter(from); err != nil {
+		return err
 	}
-	defer c.leave()
+	defer c.leave(from)
 	defer c.recovered(info.FullMethod, &err)
 
 	ctx, cancel := context.WithCancel(stream.Context())
@@ -63,21 +67,41 @@ type endingStream struct {
 
 func (s endingStream) Context() context.Context { return s.ctx }
 
-func (c *calls) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open >= c.options.MaxStreams {
-		return false
+// peerOf is the host that a call comes from.
+func peerOf(ctx context.Context) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return ""
 	}
-	c.open++
-	c.tellOpen()
-	return true
+	if host, _, err := net.SplitHostPort(p.Addr.String()); err == nil {
+		return host
+	}
+	return p.Addr.String()
 }
 
-func (c *calls) leave() {
+// enter counts a stream. One peer cannot take the places of all others.
+func (c *calls) enter(from string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.open >= c.options.MaxStreams:
+		return status.Errorf(codes.ResourceExhausted, "%d streams are open, which is the maximum", c.options.MaxStreams)
+	case c.peers[from] >= c.options.MaxPerPeer:
+		return status.Errorf(codes.ResourceExhausted, "%d streams from this address are open, which is the maximum", c.options.MaxPerPeer)
+	}
+	c.open++
+	c.peers[from]++
+	c.tellOpen()
+	return nil
+}
+
+func (c *calls) leave(from string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open--
+	if c.peers[from]--; c.peers[from] == 0 {
+		delete(c.peers, from)
+	}
 	c.tellOpen()
 }
 

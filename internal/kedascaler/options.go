@@ -15,6 +15,7 @@ const (
 	DefaultMaxAge    = 5 * time.Minute
 	DefaultHeartbeat = 30 * time.Second
 	DefaultStreams   = 10_000
+	DefaultPerPeer   = 5_000
 	DefaultStop      = 5 * time.Second
 )
 
@@ -26,6 +27,7 @@ type Options struct {
 	Heartbeat    time.Duration // between messages of an unchanged stream; 0 = DefaultHeartbeat
 	HPATolerance float64       // of the cluster, for triggers that overshoot; 0 = DefaultHPATolerance
 	MaxStreams   int           // open at once, over all connections; 0 = DefaultStreams
+	MaxPerPeer   int           // of them, from one address; 0 = DefaultPerPeer, or MaxStreams if that is less
 	StopWithin   time.Duration // time for calls in progress at shutdown; 0 = DefaultStop
 	TLS          TLS           // zero = plain text
 	Hooks        Hooks
@@ -56,6 +58,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Heartbeat, DefaultHeartbeat)
 	setDefault(&o.HPATolerance, DefaultHPATolerance)
 	setDefault(&o.MaxStreams, DefaultStreams)
+	setDefault(&o.MaxPerPeer, min(DefaultPerPeer, o.MaxStreams))
 	setDefault(&o.StopWithin, DefaultStop)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -88,6 +91,9 @@ func (o Options) Validate() error {
 	}
 	if o.MaxStreams < 0 || o.MaxStreams > 1<<20 {
 		faults = append(faults, fmt.Errorf("streams %d: must be from 1 to %d, or 0 for the default", o.MaxStreams, 1<<20))
+	}
+	if o.MaxPerPeer < 0 {
+		faults = append(faults, fmt.Errorf("streams of one peer %d: must be positive, or 0 for the default", o.MaxPerPeer))
 	}
 	return errors.Join(append(faults, o.TLS.validate())...)
 }

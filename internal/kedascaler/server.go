@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"time"
 
@@ -32,7 +33,8 @@ const (
 type Server struct {
 	source  Source
 	options Options
-	certs   *certificates // nil = plain text
+	certs   *certificates // nil = plain text, or the files do not exist yet
+	await   time.Duration // between two looks for them
 }
 
 // New returns a server that answers from the source. The certificates are read
@@ -44,10 +46,10 @@ func New(source Source, options Options) (*Server, error) {
 	if err := options.Validate(); err != nil {
 		return nil, fmt.Errorf("KEDA scaler: %w", err)
 	}
-	s := &Server{source: source, options: options.withDefaults()}
+	s := &Server{source: source, options: options.withDefaults(), await: awaitEvery}
 	if options.TLS != (TLS{}) {
 		certs, err := loadCertificates(options.TLS, s.reloaded)
-		if err != nil {
+		if err != nil && !(options.TLS.Await && errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("KEDA scaler: %w", err)
 		}
 		s.certs = certs
@@ -58,12 +60,46 @@ func New(source Source, options Options) (*Server, error) {
 // Start listens on Options.Address and serves until the context ends. With
 // NeedLeaderElection it implements controller-runtime's Runnable.
 func (s *Server) Start(ctx context.Context) error {
+	if s.awaitCertificates(ctx) != nil {
+		return nil // the process ends
+	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", s.options.Address)
 	if err != nil {
 		return fmt.Errorf("KEDA scaler: %w", err)
 	}
 	return s.Serve(ctx, l)
+}
+
+// awaitEvery is how often files that do not exist yet are looked for.
+const awaitEvery = 5 * time.Second
+
+// awaitCertificates returns when there are some, or with the context's error.
+func (s *Server) awaitCertificates(ctx context.Context) error {
+	if s.certs != nil || s.options.TLS == (TLS{}) {
+		return nil
+	}
+	s.options.Log.Warn("KEDA is not served: the certificate does not exist yet", "file", s.options.TLS.CertFile, "remedy",
+		"create the Secret of docs/keda.md#tls if you use KEDA")
+	tick := time.NewTicker(s.await)
+	defer tick.Stop()
+	failed := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		certs, err := loadCertificates(s.options.TLS, s.reloaded)
+		if err == nil {
+			s.certs = certs
+			return nil
+		}
+		if text := err.Error(); text != failed && !errors.Is(err, fs.ErrNotExist) {
+			s.options.Log.Warn("KEDA is not served: its certificate cannot be used", "error", err)
+			failed = text
+		}
+	}
 }
 
 // NeedLeaderElection is false: standbys serve as well, or return that they are

@@ -16,6 +16,9 @@ import (
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "" = clients need no certificate
+	// Await: files that do not exist may appear later, as those of a Secret that is created after the
+	// pod. Until then nothing is served: there is no plain text meanwhile.
+	Await bool
 }
 
 func (t TLS) validate() error {

@@ -97,7 +97,8 @@ type tlsFiles struct{ TLS }
 
 func newTLSFiles(t *testing.T) tlsFiles {
 	dir := t.TempDir()
-	return tlsFiles{TLS{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}}
+	return tlsFiles{TLS{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"),
+		ClientCAFile: filepath.Join(dir, "ca.crt")}}
 }
 
 func put(t *testing.T, name string, content []byte) {
