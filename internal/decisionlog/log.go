@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -63,11 +64,11 @@ type Log struct {
 	lock    io.Closer
 
 	mu     sync.Mutex
-	closed []segment // oldest first
-	now    segment   // the current one
-	file   *os.File  // of it; nil = the next record begins a segment
-	total  int64     // bytes of all
-	synced time.Time // of the last record that was forced to disk
+	closed []segment    // oldest first
+	now    segment      // the current one
+	file   *os.File     // of it; nil = the next record begins a segment
+	total  atomic.Int64 // bytes of all; read without the lock
+	synced time.Time    // of the last record that was forced to disk
 	dirty  bool
 
 	app     *loadline.App // as last written
@@ -140,7 +141,7 @@ func (l *Log) resume() error {
 		last.size = whole
 	}
 	l.closed, l.now, l.file = all[:len(all)-1], *last, file
-	l.total = last.size
+	l.total.Store(last.size)
 	l.tidy()
 	return nil
 }
@@ -148,7 +149,7 @@ func (l *Log) resume() error {
 func (l *Log) tidy() {
 	tidy(l.dir, l.closed)
 	for _, s := range l.closed {
-		l.total += s.size
+		l.total.Add(s.size)
 	}
 }
 
@@ -176,6 +177,29 @@ func (l *Log) Append(app *loadline.App, r *Record) error {
 		return err
 	}
 	return l.write(r)
+}
+
+// Size is the number of bytes on disk.
+func (l *Log) Size() int64 { return l.total.Load() }
+
+// oldest is when the oldest closed segment was last written, if there is one.
+func (l *Log) oldest() (time.Time, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.closed) == 0 {
+		return time.Time{}, false
+	}
+	return written(l.closed[0].path)
+}
+
+// dropOldest drops the oldest closed segment.
+func (l *Log) dropOldest() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.closed) == 0 {
+		return nil
+	}
+	return l.dropFirst()
 }
 
 // encodeApp keeps the application's line and reports whether it is a new one.
@@ -208,7 +232,7 @@ func (l *Log) write(r *Record) error {
 		return fmt.Errorf("decision log: %w", err)
 	}
 	l.now.size += int64(n)
-	l.total += int64(n)
+	l.total.Add(int64(n))
 	if l.now.first.IsZero() {
 		l.now.first = r.At
 	}

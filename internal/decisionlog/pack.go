@@ -16,7 +16,7 @@ func (l *Log) packLast() {
 	if n := len(l.closed); n > 0 {
 		before := l.closed[n-1].size
 		l.closed[n-1].pack()
-		l.total += l.closed[n-1].size - before
+		l.total.Add(l.closed[n-1].size - before)
 	}
 }
 

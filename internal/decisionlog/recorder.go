@@ -10,7 +10,9 @@ import (
 // Decided and Record. It must not be used concurrently. Log, App
 // and Needs are needed, the others may be empty.
 type Recorder struct {
-	Log   *Log
+	Log interface {
+		Append(*loadline.App, *Record) error
+	} // Log or StoredLog
 	App   *loadline.App
 	Needs loadline.Needs // of the policy
 

@@ -46,14 +46,21 @@ func (l *Log) full(at time.Time) bool {
 
 // drop drops the oldest segments until there is room for more bytes, and expired ones.
 func (l *Log) drop(more int64, at time.Time) error {
-	for len(l.closed) > 0 && (l.total+more > l.options.TotalBytes || l.expired(at)) {
-		oldest := l.closed[0]
-		if err := os.Remove(oldest.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("decision log: drop the oldest segment: %w", err)
+	for len(l.closed) > 0 && (l.total.Load()+more > l.options.TotalBytes || l.expired(at)) {
+		if err := l.dropFirst(); err != nil {
+			return err
 		}
-		l.total -= oldest.size
-		l.closed = l.closed[1:]
 	}
+	return nil
+}
+
+func (l *Log) dropFirst() error {
+	oldest := l.closed[0]
+	if err := os.Remove(oldest.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("decision log: drop the oldest segment: %w", err)
+	}
+	l.total.Add(-oldest.size)
+	l.closed = l.closed[1:]
 	return nil
 }
 
