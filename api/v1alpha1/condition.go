@@ -1,8 +1,8 @@
 package v1alpha1
 
-// Types of conditions of a LoadLine. All of them except Fleet, Announced, Drift and
-// RunnerUpAhead exist once the controller has processed the resource. Ready, Active, Fleet
-// and Announced are good when true, the others when false.
+// Types of conditions of a LoadLine. All of them except Fleet, Announced, Limited, Drift,
+// RunnerUpAhead and DecisionLog exist once the controller has processed the resource. Ready,
+// Active, Fleet, Announced and DecisionLog are good when true, the others when false.
 const (
 	// Ready: the resource is valid, everything that it references exists, and
 	// decisions are being made.
@@ -32,6 +32,9 @@ const (
 	// RunnerUpAhead: another deployment that was judged is estimated to be better by now.
 	// It exists only if the twin has what was judged.
 	ConditionRunnerUpAhead = "RunnerUpAhead"
+	// DecisionLog: decisions are recorded. It exists only if the controller keeps a
+	// decision log.
+	ConditionDecisionLog = "DecisionLog"
 )
 
 // ConditionReserveHeld is the condition of a LoadLineClass: what is wanted is kept free.
@@ -144,6 +147,12 @@ const (
 	ReasonEstimatedBetter = "EstimatedBetter" // true
 	ReasonNotBetter       = "NotBetter"       // false
 	ReasonNotEstimated    = "NotEstimated"    // unknown: the message says why
+)
+
+// Reasons of DecisionLog.
+const (
+	ReasonRecording   = "Recording"   // true
+	ReasonNotRecorded = "NotRecorded" // the log cannot be opened or written; scaling goes on
 )
 
 // Reasons of ReserveHeld, also Forbidden and Failed.

@@ -42,6 +42,8 @@ type liveFlags struct {
 	leaseNamespace                 string
 	leaseWait                      time.Duration
 	models, decisions              string
+	decisionsMax                   int64
+	decisionsKeep                  time.Duration
 	metricsAddress, healthAddress  string
 	kedaAddress                    string
 	kedaCert, kedaKey, kedaClients string
@@ -102,6 +104,10 @@ it at the end.`,
 		"with --once and without --dry-run: how long to wait for the lease")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
 	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
+	flags.Int64Var(&f.decisionsMax, "decisions-max", controller.DefaultDecisionsMax>>20,
+		"maximum size of all decision logs together in megabytes; the oldest records are dropped first")
+	flags.DurationVar(&f.decisionsKeep, "decisions-keep", controller.DefaultDecisionsKeep,
+		"how long the decision log of a deleted LoadLine is kept")
 	flags.StringVar(&f.prometheus, "prometheus", "",
 		"Prometheus of LoadLines without spec.prometheus.url whose class has none, without credentials: http://prometheus.monitoring:9090")
 	flags.StringSliceVar(&f.allowPrometheus, "allow-prometheus", nil,
@@ -175,6 +181,10 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 			faults = append(faults, Usagef("--prometheus: %v", err))
 		}
 	}
+	if f.decisionsMax < 16 || f.decisionsKeep < time.Minute {
+		faults = append(faults, Usagef("--decisions-max is %d and --decisions-keep %v, must be at least 16 megabytes and 1m",
+			f.decisionsMax, f.decisionsKeep))
+	}
 	if f.answerMemory < 16 {
 		faults = append(faults, Usagef("--answer-memory is %d, must be at least 16 megabytes", f.answerMemory))
 	}
@@ -230,8 +240,8 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
 		ScalerHosts: f.kedaHosts, Prometheus: f.prometheus, AllowPrometheus: f.allowed,
 		Answers: prom.NewBudget(f.answerMemory << 20), Models: f.models,
-		Decisions: f.decisions, DryRun: f.dryRun, Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting,
-		Agent: f.fleet.agent, Namespace: f.lease(),
+		Decisions: f.decisions, DecisionsMax: f.decisionsMax << 20, DecisionsKeep: f.decisionsKeep, DryRun: f.dryRun,
+		Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
 		Reserves: f.fleet.agent == "" && len(f.namespaces) == 0,
 	})
 	if err := c.SetupWithManager(manager); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,14 +33,15 @@ type application struct {
 	guarded *guard.Guarded
 	models  models
 	model   decider
-	fleet   *Fleet           // nil = students decide alone
-	name    string           // of the application's fleet
-	world   *loadline.App    // the twin, with what the user says of it; nil = there is none
-	member  *member          // the students in it; nil = there are none
-	apart   error            // why there are none
-	log     *decisionlog.Log // nil = decisions are not recorded
+	fleet   *Fleet        // nil = students decide alone
+	name    string        // of the application's fleet
+	world   *loadline.App // the twin, with what the user says of it; nil = there is none
+	member  *member       // the students in it; nil = there are none
+	apart   error         // why there are none
+	records *records      // nil = decisions are not recorded
+	sink    *slog.Logger  // of what cannot be
 
-	recorder *decisionlog.Recorder // likewise
+	recorder *decisionlog.Recorder // nil = the log is not open
 	outlook  *outlook.Twin         // estimates what changes; nil = there is no twin
 	watch    *watch                // compares the application with its twin; likewise
 }
@@ -84,19 +84,10 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 	if twin != nil {
 		a.watchIt(ctx, from, l)
 	}
-	if c.Decisions != "" {
-		if a.log, err = decisionlog.Open(filepath.Join(c.Decisions, l.Namespace, l.Name), decisionlog.Options{TotalBytes: decisionBytes,
-			Sync: time.Minute}); err != nil {
-			a.leave()
-			return nil, fmt.Errorf("open the decision log: %w", err)
-		}
-		a.recordIt(c.Log)
-	}
+	a.records, a.sink = c.recordsOf(l), c.Log
+	a.openLog(c.Now())
 	return a, nil
 }
-
-// decisionBytes is the size that an application's decision log is kept to.
-const decisionBytes = 64 << 20
 
 // joinCluster gives the application its cluster and its metrics.
 func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from resource.Metering, latest func() *v1alpha1.LoadLine) {
@@ -193,15 +184,32 @@ func (observer) Decide(time.Time, loadline.Situation) (loadline.Proposal, error)
 	return loadline.Proposal{}, nil
 }
 
+// openLog opens the decision log, if it is time to. A log that cannot be opened does not stop scaling.
+func (a *application) openLog(now time.Time) {
+	if a.records == nil {
+		return
+	}
+	was := a.records.err
+	opened, ok := a.records.ready(now)
+	if !ok && was == nil {
+		a.cluster.metrics.recordFault()
+		a.sink.Warn("decisions are not recorded", "loadline", a.Name, "error", a.records.err, "retryIn", reopenAfter)
+	}
+	if opened {
+		a.recordIt(a.sink)
+	}
+}
+
 func (a *application) recordIt(log *slog.Logger) {
 	needs := a.loop.Policy.Needs()
 	needs.Delay = 0 // plans are applied at once
 	a.recorder = &decisionlog.Recorder{
-		Log: a.log, App: a.App, Needs: needs, Mode: string(a.Mode),
+		Log: a.records.log, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung:   func() string { return a.ladder.State().Rung.String() },
 		Absent: func() []loadline.Diagnosis { return a.cluster.report.Lacking() },
 		Remark: func() string { return a.watch.remark() },
 		Fault: func(err error) {
+			a.records.err = err
 			a.cluster.metrics.recordFault()
 			log.Warn("decision not recorded", "loadline", a.Name, "error", err)
 		},
@@ -229,8 +237,5 @@ func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.
 func (a *application) close() error {
 	a.leave()
 	a.watch.close()
-	if a.log == nil {
-		return nil
-	}
-	return a.log.Close()
+	return a.records.close()
 }

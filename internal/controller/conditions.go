@@ -31,7 +31,7 @@ func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse,
 
 // notAlways are the conditions that do not concern every application.
 var notAlways = []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift,
-	v1alpha1.ConditionRunnerUpAhead}
+	v1alpha1.ConditionRunnerUpAhead, v1alpha1.ConditionDecisionLog}
 
 // setConditions sets conditions in a status. Their transition times change only with
 // them.
@@ -40,6 +40,7 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
 		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift, v1alpha1.ConditionRunnerUpAhead,
+		v1alpha1.ConditionDecisionLog,
 	} {
 		v, found := verdicts[kind]
 		if !found {
@@ -95,6 +96,9 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 		if w.judged {
 			c[v1alpha1.ConditionRunnerUpAhead] = w.aheadVerdict()
 		}
+	}
+	if v.records != nil {
+		c[v1alpha1.ConditionDecisionLog] = *v.records
 	}
 	if a := v.announcedVerdict(); a.reason != "" {
 		c[v1alpha1.ConditionAnnounced] = a

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/metrics/prom"
 )
@@ -53,8 +54,12 @@ type Options struct {
 	Models    string // folder of registries
 	Fleet     *Fleet // where students meet their teachers; nil = they decide alone
 	Decisions string // folder of logs; empty = none are kept
-	DryRun    bool   // nothing is written, whatever the mode
-	Lease     *Lease // that every write needs; nil = none
+	// DecisionsMax is the size of all logs together, DecisionsKeep how long one stays after its
+	// LoadLine is deleted; 0 = the defaults.
+	DecisionsMax  int64
+	DecisionsKeep time.Duration
+	DryRun        bool   // nothing is written, whatever the mode
+	Lease         *Lease // that every write needs; nil = none
 	// CPUTime of the calling thread, by which estimates are limited; nil = they are not measured.
 	CPUTime func() time.Duration
 	// Agent selects the LoadLines to run: those with this value of the label
@@ -76,6 +81,8 @@ type Controller struct {
 	released  map[types.NamespacedName]*runner // see release
 	replays   chan struct{}                    // a place for each application whose past is being read
 	estimates chan struct{}                    // the place of the estimate that is running
+	logs      *decisionlog.Store               // nil = none are kept, or logless says why
+	logless   error
 }
 
 // openFunc puts an application together as the resource says; latest is the
@@ -98,14 +105,16 @@ func New(life context.Context, o Options) *Controller {
 	if c.Lease != nil {
 		c.Client = fenced{c.Client, c.Lease}
 	}
+	c.newStore()
 	c.open, c.restorer = c.assemble, c.restorerIn
 	return c
 }
 
-// Start waits for the end of the context and then until every application has ended.
+// Start sweeps decision logs until the end of the context, and then waits until every application has ended.
 // As a runnable of the manager it has the lease released only afterwards: no write of
 // this process follows the release.
 func (c *Controller) Start(ctx context.Context) error {
+	c.sweepLogs(ctx)
 	<-ctx.Done()
 	c.stop()
 	c.Wait()

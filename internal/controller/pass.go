@@ -62,9 +62,10 @@ func (a *application) foresee(p *loop.Pass) {
 
 // record writes the decision to the decision log.
 func (a *application) record(p *loop.Pass) {
-	if a.recorder == nil {
+	if a.openLog(p.Decision.At); a.recorder == nil {
 		return
 	}
+	a.records.err = nil
 	if p.Observed() {
 		a.recorder.Decided(&p.Decision, p.Situation)
 	}
@@ -74,7 +75,7 @@ func (a *application) record(p *loop.Pass) {
 // view of the pass, for everything that is published.
 func (a *application) view(p *loop.Pass) *view {
 	v := newView(a.Application, a.cluster, p)
-	v.fleet = a.fleetVerdict()
+	v.fleet, v.records = a.fleetVerdict(), a.records.verdict()
 	v.ladder = a.ladder.State()
 	v.memory = a.guarded.Memory(p.Decision.At)
 	v.policy = a.policyName(v.ladder.Rung)

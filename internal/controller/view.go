@@ -31,6 +31,7 @@ type view struct {
 	policy   string     // that is followed
 	fleet    *verdict   // of the condition Fleet; nil = there is none
 	watch    *watchView // nil = there is no twin
+	records  *verdict   // of the condition DecisionLog; likewise
 	services []serviceView
 	kinds    []loadline.KindObservation
 	changed  []loadline.GuardChange

@@ -67,6 +67,9 @@ var remedies = map[string]remedy{
 		"check what the message names: a full disk below --fleet-store, a damaged state; students keep deciding"},
 	v1alpha1.ReasonNoFleet: {Warning, "give the controllers servers that they share (--nats; chart: fleet.nats), or run one with " +
 		"--controllers 1"},
+	// DecisionLog
+	v1alpha1.ReasonNotRecorded: {Warning, "check what the message names: a full disk or the permissions below --decisions, or raise " +
+		"--decisions-max (chart: decisions); it is tried again, and scaling goes on"},
 	// Paused
 	v1alpha1.ReasonPausedInSpec:       {Note, "set spec.paused to false to resume"},
 	v1alpha1.ReasonPausedByAnnotation: {Note, "kubectl -n NS annotate loadline NAME loadline.dev/paused- to resume"},
