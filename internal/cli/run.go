@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -22,7 +24,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -47,6 +48,7 @@ type liveFlags struct {
 	metricsAddress, healthAddress  string
 	kedaAddress                    string
 	kedaCert, kedaKey, kedaClients string
+	kedaPlainText                  bool
 	kedaHosts                      []string
 	prometheus                     string
 	allowPrometheus                []string
@@ -117,9 +119,12 @@ it at the end.`,
 	flags.StringVar(&f.metricsAddress, "metrics-address", ":8080", "address of /metrics; empty = not served")
 	flags.StringVar(&f.healthAddress, "health-address", ":8081", "address of /healthz and /readyz; empty = not served")
 	flags.StringVar(&f.kedaAddress, "keda-address", "", "address of the KEDA external scaler, such as :9092; empty = not served")
-	flags.StringVar(&f.kedaCert, "keda-cert", "", "certificate for KEDA's connections; none = plain text")
+	flags.StringVar(&f.kedaCert, "keda-cert", "",
+		"certificate for KEDA's connections; if the file does not exist yet, KEDA is served when it does")
 	flags.StringVar(&f.kedaKey, "keda-key", "", "its key")
 	flags.StringVar(&f.kedaClients, "keda-client-ca", "", "authority of the certificates that KEDA must show (mutual TLS)")
+	flags.BoolVar(&f.kedaPlainText, "keda-plain-text", false,
+		"serve KEDA without TLS: every pod that reaches the address can read the desired replicas")
 	flags.StringSliceVar(&f.kedaHosts, "keda-hosts", []string{"loadline-keda.loadline-system"},
 		"hosts in a trigger's scalerAddress that mean this process")
 	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance,
@@ -191,6 +196,13 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	if f.kedaAddress == "" && (f.kedaCert != "" || f.kedaKey != "" || f.kedaClients != "") {
 		faults = append(faults, Usagef("--keda-cert, --keda-key and --keda-client-ca need --keda-address"))
 	}
+	if f.kedaAddress != "" && f.kedaCert == "" && !f.kedaPlainText && !loopback(f.kedaAddress) {
+		faults = append(faults, Usagef("--keda-address %s is served with TLS: give --keda-cert and --keda-key, or --keda-plain-text",
+			f.kedaAddress))
+	}
+	if f.kedaCert != "" && f.kedaPlainText {
+		faults = append(faults, Usagef("--keda-plain-text and --keda-cert exclude each other"))
+	}
 	if f.leaseWait < 0 || flags.Changed("lease-wait") && (!f.once || f.dryRun) {
 		faults = append(faults, Usagef("--lease-wait is %v, must not be negative, and needs --once without --dry-run", f.leaseWait))
 	}
@@ -199,6 +211,13 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 		return nil, err
 	}
 	return slog.New(handler), nil
+}
+
+// loopback reports whether an address is reachable from this machine only.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // clusterScheme has the types that are exchanged with the API server.
@@ -254,7 +273,7 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	if f.kedaAddress != "" {
 		server, err := kedascaler.New(board, kedascaler.Options{
 			Address: f.kedaAddress, HPATolerance: f.hpaTolerance, Log: log,
-			TLS: kedascaler.TLS{CertFile: f.kedaCert, KeyFile: f.kedaKey, ClientCAFile: f.kedaClients},
+			TLS: kedascaler.TLS{CertFile: f.kedaCert, KeyFile: f.kedaKey, ClientCAFile: f.kedaClients, Await: f.kedaCert != ""},
 		})
 		if err != nil {
 			return err
@@ -263,7 +282,10 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 			return err
 		}
 	}
-	if err := errors.Join(manager.AddHealthzCheck("ping", healthz.Ping), manager.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+	health := &controller.Health{Controller: c}
+	if err := errors.Join(manager.Add(health),
+		manager.AddHealthzCheck("loops", func(*http.Request) error { return health.Live() }),
+		manager.AddReadyzCheck("caches-and-loops", func(*http.Request) error { return health.Ready() })); err != nil {
 		return err
 	}
 	log.Info("loadline started", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models,

@@ -46,7 +46,8 @@ func (f *liveFlags) passOnce(ctx context.Context, direct client.Client, lease *c
 	}
 	c := controller.New(ctx, controller.Options{
 		Client: direct, Live: direct, Log: log, Now: time.Now, ScalerHosts: f.kedaHosts,
-		Prometheus: f.prometheus, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions, DecisionsMax: f.decisionsMax << 20, DryRun: f.dryRun, Lease: lease, Namespace: f.lease(),
+		Prometheus: f.prometheus, AllowPrometheus: f.allowed, Models: f.models, Decisions: f.decisions,
+		DecisionsMax: f.decisionsMax << 20, DryRun: f.dryRun, Lease: lease, Namespace: f.lease(),
 	})
 	var findings []controller.Finding
 	for i := range all {

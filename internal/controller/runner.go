@@ -22,6 +22,7 @@ type runner struct {
 	poked  chan struct{}
 	cancel context.CancelFunc
 	ended  chan struct{}
+	pulse  pulse // what it does now
 
 	events    eventWriter
 	newest    v1alpha1.LoadLineStatus // of the last pass, written or not
@@ -154,14 +155,19 @@ func (r *runner) assembleAndPass(ctx context.Context) error {
 	}
 	key := r.c.sharedKey(ctx, r.latest.Load())
 	r.class.Store(&key) // before the class is read: a change in between is noticed
-	a, err := r.c.open(ctx, r.resource(), r.latest.Load)
+	var a *application
+	var err error
+	r.pulse.work(ctx, "assembling", r.c.Now(), openWithin, func(ctx context.Context) {
+		if a, err = r.c.open(ctx, r.resource(), r.latest.Load); err == nil {
+			a.cluster.confirm = r.confirm
+			a.watch.takeOver(r.watch)
+			r.watch = a.watch
+			r.catchUp(ctx, a)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	a.cluster.confirm = r.confirm
-	a.watch.takeOver(r.watch)
-	r.watch = a.watch
-	r.catchUp(ctx, a)
 	r.log.Info("LoadLine started", "mode", a.Mode, "interval", a.Needs.Period, "policy", a.model.name, "services",
 		len(r.latest.Load().Spec.Services))
 	defer r.close(a)
@@ -182,7 +188,9 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 		if err := clock.WaitUntil(ctx, at); err != nil {
 			return err
 		}
-		v, err := r.pass(ctx, a)
+		var v *view
+		var err error
+		r.pulse.work(ctx, "pass", r.c.Now(), passWithin(period), func(ctx context.Context) { v, err = r.pass(ctx, a) })
 		if err != nil {
 			return err
 		}

@@ -43,14 +43,15 @@ func TestForgedMessagesSilenceNoStudent(t *testing.T) {
 		e := experience(service, epoch, sequence)
 		inject(t, l, l.subject(subject), &e)
 	}
-	forge("web", "cart", epoch, 2)                                                                  // by a user who may publish for web
-	forge("cart", "cart", math.MaxUint64, 1)                                                        // later processes would never come after it
-	forge("cart", "cart", epoch+uint64(24*time.Hour), 1)                                            // likewise, for a day
-	forge("cart", "cart", epoch, math.MaxUint64)                                                    // later decisions would never come after it
-	forge("cart", "cart", epoch, 1<<40)                                                             // likewise
-	forge("cart", "cart", epoch, 0)                                                                 // numbers begin with 1
-	forge("nobody", "nobody", epoch, 1)                                                             // not a service of the model
-	inject(t, l, l.snapshotSubject(), &drpc.Snapshot{Epoch: math.MaxUint64, Sequence: 1, At: noon}) // likewise, of snapshots
+	forge("web", "cart", epoch, 2)                       // by a user who may publish for web
+	forge("cart", "cart", math.MaxUint64, 1)             // later processes would never come after it
+	forge("cart", "cart", epoch+uint64(24*time.Hour), 1) // likewise, for a day
+	forge("cart", "cart", epoch, math.MaxUint64)         // later decisions would never come after it
+	forge("cart", "cart", epoch, 1<<40)                  // likewise
+	forge("cart", "cart", epoch, 0)                      // numbers begin with 1
+	forge("nobody", "nobody", epoch, 1)                  // not a service of the model
+	scene := &drpc.Snapshot{Epoch: math.MaxUint64, Sequence: 1, At: noon}
+	inject(t, l, l.snapshotSubject(), scene) // likewise, of snapshots
 	publish(t, l, experience("cart", epoch, 2))
 	publish(t, l, experience("web", epoch, 1))
 	publish(t, l, experience("cart", epoch+1, 1)) // the process was restarted

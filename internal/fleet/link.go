@@ -59,7 +59,8 @@ func Open(c Config) (*Link, error) {
 func (l *Link) options() ([]nats.Option, error) {
 	c := &l.config
 	options := []nats.Option{
-		nats.Name(c.Client), nats.CustomInboxPrefix(inboxPrefix(c.Name)), nats.Timeout(c.Timeout), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
+		nats.Name(c.Client), nats.CustomInboxPrefix(inboxPrefix(c.Name)), nats.Timeout(c.Timeout),
+		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		// Publisher keeps unsent messages. A second copy here would be sent after the publisher
 		// has stopped waiting for it.

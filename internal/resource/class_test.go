@@ -54,13 +54,14 @@ func TestTheServerIsOfOneSource(t *testing.T) {
 	c.Spec.Prometheus = &v1alpha1.PrometheusServer{URL: "https://mimir", BearerToken: token}
 	own := &v1alpha1.LoadLine{}
 	own.Spec.Prometheus.URL = "http://mine"
-	if m, err := MeteringOf(own, &c, "http://default"); err != nil || m.ByClass || m.Source.URL != "http://mine" || m.Source.BearerToken != nil {
+	m, err := MeteringOf(own, &c, "http://default")
+	if err != nil || m.ByClass || m.Source.URL != "http://mine" || m.Source.BearerToken != nil {
 		t.Errorf("its own server: %+v, %v", m, err)
 	}
 	none := &v1alpha1.LoadLine{}
 	none.Spec.Prometheus = v1alpha1.PrometheusSource{Preset: "istio", PrometheusServer: v1alpha1.PrometheusServer{
 		Headers: []v1alpha1.Header{{Name: "X-Scope-OrgID", Value: "other"}}}}
-	m, err := MeteringOf(none, &c, "http://default")
+	m, err = MeteringOf(none, &c, "http://default")
 	if err != nil || !m.ByClass || m.Source.URL != "https://mimir" || m.Source.Preset != "istio" ||
 		m.Source.BearerToken.Name != "operator" || m.Source.Headers != nil {
 		t.Errorf("the class's server: %+v, %v", m, err)

@@ -177,8 +177,8 @@ func (a *answers) nothing() error {
 
 // begin an answer with nothing in it.
 func (a *answer) begin() {
-	*a = answer{memory: a.memory, operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{}, inside: map[string]float64{},
-		strangers: map[string]bool{}}
+	*a = answer{memory: a.memory, operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{},
+		inside: map[string]float64{}, strangers: map[string]bool{}}
 }
 
 // mostValue is beyond anything that is measured: sums and products of smaller numbers are finite.

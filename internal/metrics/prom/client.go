@@ -2,7 +2,8 @@
 // that answers as it does (Thanos, Mimir, VictoriaMetrics), into a history.
 //
 // Reading order: client.go (one server), connect.go (how to reach it), allow.go (where it may be), transport.go
-// (retries), budget.go (memory of answers), each.go and vector.go (answers for one instant, read as they arrive), fault.go (what a refusal means), ranges.go (range queries cut to
+// (retries), budget.go (memory of answers), each.go and vector.go (answers for one instant, read as they
+// arrive), fault.go (what a refusal means), ranges.go (range queries cut to
 // the server's limits), preset.go (which query yields which metric; presets/
 // has them as data), presetfile.go (their format), detect.go (which preset
 // fits, how often it was scraped), part.go (a stretch of the past), pull.go

@@ -12,7 +12,7 @@ var switches = []string{
 	"rollouts: true\nrecreate: true\notherTargets: [{group: example.com, resource: widgets}, {group: apps, resource: replicasets}]",
 	"admissionPolicy: true\nserviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}",
 	"models: {claims: [models, more.models]}\nfleet: {nats: \"tls://n0:4222,tls://n1:4222\", credentialsSecretName: nats-user, tls: " +
-		"{secretName: nats-tls, mutual: true}}",
+		"{secretName: nats-tls, mutual: true}, trustKeysSecretName: fleet-trust}\nprometheus: http://prometheus.monitoring:9090",
 	"sources: [{namespace: shop, secrets: [prometheus-token]}, {namespace: orders, configMaps: [twin, model]}]",
 	"replicas: 1\nimage: {digest: sha256:" + digest + "}\nimagePullSecrets: [{name: registry}]\n" +
 		"podLabels: {team: sre}\npodAnnotations: {a/b: c}\nserviceAccount: {annotations: {a/b: c}}\npriorityClassName: " +
@@ -28,7 +28,9 @@ var scalers = []string{
 	"keda: {enabled: true}",
 	"keda: {enabled: false}",
 	"keda: {tls: {secretName: loadline-keda}}",
-	"keda: {tls: {secretName: loadline-keda, mutual: true}}",
+	"keda: {tls: {secretName: loadline-keda, mutual: true}, namespace: scaling}\nnetworkPolicy: {metricsFrom: [{podSelector: {}}], " +
+		"egress: [{ports: [{port: 443}]}]}",
+	"keda: {tls: {plainText: true}}\nnetworkPolicy: {enabled: false}",
 }
 
 // The CRD is left out here: it is large, and the same in all of them.
@@ -61,7 +63,11 @@ func TestValuesThatAreRefused(t *testing.T) {
 		{"the same namespace twice", "namespaces: [shop, shop]", "namespaces"},
 		{"sources of nothing", "sources: [{namespace: shop}]", "sources/0"},
 		{"a path for a claim", "models: {claims: [../etc]}", "models/claims/0"},
-		{"mutual TLS without a certificate", "keda: {tls: {mutual: true}}", "keda.tls.mutual needs keda.tls.secretName"},
+		{"TLS and plain text", "keda: {tls: {mutual: true, plainText: true}}", "keda.tls.mutual and keda.tls.plainText exclude each other"},
+		{"TLS without a certificate", "keda: {tls: {secretName: ''}}", "keda/tls/secretName"},
+		{"keys without servers", "fleet: {trustKeysSecretName: x}", "need fleet.nats"},
+		{"a log smaller than a segment", "decisions: {max: 1}", "decisions/max"},
+		{"credentials in an address", "prometheus: http://me:secret@prometheus", "prometheus"},
 		{"our own label overridden", "podLabels: {app.kubernetes.io/name: other}", "invalid propertyName 'app.kubernetes.io/name'"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -117,7 +117,8 @@ func TestFlagsExist(t *testing.T) {
 	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")
 	pod := as[apps.Deployment](t, objects(t,
 		mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: "+
-			"x, tls: {secretName: x, mutual: true}}")), "Deployment", namespace, "loadline").Spec.Template.Spec
+			"x, tls: {secretName: x, mutual: true}, trustKeysSecretName: x}\nprometheus: http://p\nallowPrometheus: [http://p]")),
+		"Deployment", namespace, "loadline").Spec.Template.Spec
 	for _, arg := range pod.Containers[0].Args[1:] {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		if !strings.Contains(source, `"`+flag+`"`) {

@@ -8,6 +8,7 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	rbac "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -41,6 +42,9 @@ func checkWiring(t *testing.T, made map[string]object, values map[string]any) {
 		case "PodDisruptionBudget":
 			budget := as[policy.PodDisruptionBudget](t, made, o.kind(), namespace, o.text("metadata", "name"))
 			checkSelector(t, id, budget.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels)
+		case "NetworkPolicy":
+			checkNetworkPolicy(t, id, as[networking.NetworkPolicy](t, made, o.kind(), namespace, o.text("metadata", "name")),
+				deployment.Spec.Template)
 		case "ServiceMonitor":
 			service := as[core.Service](t, made, "Service", namespace, "loadline-metrics")
 			selector, _ := o.at("spec", "selector", "matchLabels").(map[string]any)
@@ -77,6 +81,30 @@ func as[T any](t *testing.T, made map[string]object, kind, namespace, name strin
 		t.Fatalf("%s %s is of another type", kind, name)
 	}
 	return got
+}
+
+// checkNetworkPolicy: it is for the controller's pods, and lets peers reach each of their ports.
+func checkNetworkPolicy(t *testing.T, id string, p *networking.NetworkPolicy, pod core.PodTemplateSpec) {
+	t.Helper()
+	checkSelector(t, id, p.Spec.PodSelector.MatchLabels, pod.Labels)
+	open := map[string]bool{}
+	for _, rule := range p.Spec.Ingress {
+		for _, port := range rule.Ports {
+			open[port.Port.StrVal] = true
+			if port.Port.StrVal == "keda" && len(rule.From) == 0 {
+				t.Errorf("%s: everyone may reach KEDA's port", id)
+			}
+		}
+	}
+	for _, port := range pod.Spec.Containers[0].Ports {
+		if !open[port.Name] {
+			t.Errorf("%s: nobody may reach the port %s", id, port.Name)
+		}
+		delete(open, port.Name)
+	}
+	if len(open) > 0 {
+		t.Errorf("%s: the container has no port %v", id, open)
+	}
 }
 
 func checkSelector(t *testing.T, id string, selector, labels map[string]string) {
@@ -182,7 +210,7 @@ func checkArguments(t *testing.T, pod core.PodSpec, values map[string]any) {
 				t.Errorf("%s is no port of the container", arg)
 			}
 		case strings.HasPrefix(value, "/") && flag != "--models":
-			if !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(value, m.MountPath+"/") }) {
+			if !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(value+"/", m.MountPath+"/") }) {
 				t.Errorf("%s is in no volume", arg)
 			}
 		case flag == "--namespaces":
