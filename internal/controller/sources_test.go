@@ -32,14 +32,14 @@ func TestOnlyAllowedServersAreAsked(t *testing.T) {
 	}
 }
 
-// TestAHostileServerHoldsItsLoadLine: an endless answer ends a LoadLine's reading, not the process. It holds,
-// the condition says why, and the memory is free again.
+// TestAHostileServerHoldsItsLoadLine: answers without end in one label are refused, all of them. The
+// LoadLine holds, the condition says why, and the memory is free again.
 func TestAHostileServerHoldsItsLoadLine(t *testing.T) {
-	series := strings.Repeat(`{"metric":{"pod":"a"},"value":[1,"1"]},`, 1000)
+	label := strings.Repeat("x", 64<<10)
 	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, err := io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[`)
+		_, err := io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"pod":"`)
 		for err == nil && r.Context().Err() == nil {
-			_, err = io.WriteString(w, series)
+			_, err = io.WriteString(w, label)
 		}
 	}))
 	defer prometheus.Close()

@@ -49,6 +49,7 @@ var (
 	errCut     = errors.New("the answer is cut short")
 	errAnswer  = errors.New("the answer cannot be read")
 	errNotJSON = fmt.Errorf("%w as the JSON of Prometheus", errAnswer)
+	errLong    = fmt.Errorf("%w: %w", errTooLarge, errAnswer) // a part is, whatever the whole has
 )
 
 // vectorReader reads an answer for an instant as it arrives. Memory does not grow with the answer:
@@ -119,7 +120,7 @@ func (r *vectorReader) one(each func(*Series)) error {
 				s.text, l.value = text, [2]int{start, len(text)}
 				s.labels = append(s.labels, l)
 				if err == nil && (len(s.text) > maxSeries || len(s.labels) > maxLabels) {
-					return fmt.Errorf("%w: a series has more than %d bytes or %d labels", errAnswer, maxSeries, maxLabels)
+					return fmt.Errorf("%w: a series has more than %d bytes or %d labels", errLong, maxSeries, maxLabels)
 				}
 				return err
 			})
@@ -274,7 +275,7 @@ func (r *vectorReader) string(text []byte) ([]byte, error) {
 			return text, fmt.Errorf("%w: a string has the control character %q", errNotJSON, part[n])
 		}
 	}
-	return text, fmt.Errorf("%w: a string is longer than %d bytes", errAnswer, maxText)
+	return text, fmt.Errorf("%w: a string is longer than %d bytes", errLong, maxText)
 }
 
 // escape appends what an escape sequence stands for.
