@@ -81,8 +81,10 @@ func TestValuesThatAreRefused(t *testing.T) {
 
 func TestNotesTellTheNextStep(t *testing.T) {
 	for values, wants := range map[string][]string{
-		"":                   {"kubectl -n loadline-system rollout status deployment/loadline", "namespace: default}", "without TLS"},
-		"namespaces: [shop]": {"for the namespaces shop", "namespace: shop}"},
+		"": {"kubectl -n loadline-system rollout status deployment/loadline", "namespace: default}",
+			"create the Secret loadline-keda-tls"},
+		"keda: {tls: {plainText: true}}": {"without TLS"},
+		"namespaces: [shop]":             {"for the namespaces shop", "namespace: shop}"},
 	} {
 		_, notes, err := helm(parseValues(t, values))
 		if err != nil {

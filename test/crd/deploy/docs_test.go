@@ -66,8 +66,8 @@ func TestOverlayInTheDocs(t *testing.T) {
 	if got := pod.Containers[0].Image; got != "registry.example.com/loadline:0.1.0" {
 		t.Errorf("the image is %s", got)
 	}
-	if len(pod.Volumes) != 2 || pod.Volumes[1].PersistentVolumeClaim == nil ||
-		pod.Containers[0].VolumeMounts[1].MountPath != "/models/models" {
+	if len(pod.Volumes) != 3 || pod.Volumes[2].PersistentVolumeClaim == nil ||
+		pod.Containers[0].VolumeMounts[2].MountPath != "/models/models" {
 		t.Errorf("volumes are %+v", pod.Volumes)
 	}
 }
