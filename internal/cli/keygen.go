@@ -24,12 +24,12 @@ the new key, and remove the old public key.`,
   kubectl -n loadline-system create secret generic fleet-trust --from-file=teacher-2026.pub`,
 		Args: Exactly("NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
-			print, err := fleet.NewKey(args[0], rand.Reader)
+			fingerprint, err := fleet.NewKey(args[0], rand.Reader)
 			if err != nil {
 				return fmt.Errorf("write the key pair %s.key and %s.pub: %w", args[0], args[0], err)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s.key: keep it secret, for the teacher\n%s.pub: for agents and controllers, "+
-				"fingerprint %s\n", args[0], args[0], print)
+				"fingerprint %s\n", args[0], args[0], fingerprint)
 			return err
 		},
 	}

@@ -118,7 +118,7 @@ func (b *Budget) Free() int64 {
 	return b.free
 }
 
-// Share of the budget for one holder: a quarter, so that no LoadLine takes all.
+// share of the budget for one holder: a quarter, so that no LoadLine takes all.
 func (b *Budget) share() int64 { return b.total / 4 }
 
 // Keep is the memory of what is kept of the answers of one observation. It is safe for concurrent use.
