@@ -167,7 +167,7 @@ func (r *runner) estimate(ctx context.Context, a *application, now time.Time) {
 	default:
 		return // another application's is running: the next pass tries again
 	}
-	ctx, w.stop = context.WithCancel(ctx)
+	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx)) // it outlives the pass; close ends it
 	w.asked = make(chan answer, 1)
 	e := estimation{q: q, all: all, now: now, cpuTime: r.c.CPUTime, judged: w.judged}
 	e.corrected(a)

@@ -104,6 +104,12 @@ func (c *Cluster) Apply(ctx context.Context, plan loadline.Plan) error {
 	return nil
 }
 
+// HoldReserve keeps room free on nodes, in pods of the given size. It is the cluster's, and part of no
+// application's pass.
+func (c *Cluster) HoldReserve(room, pod loadline.Room) {
+	c.engine.Apply(loadline.Plan{Reserve: loadline.Some(room), ReservePod: pod})
+}
+
 // Allocation appends the desired allocation of each service.
 func (c *Cluster) Allocation(into []loadline.Allocation) []loadline.Allocation {
 	return append(into, c.engine.ControlPlane().Allocation()...)
@@ -146,7 +152,11 @@ func (t *Tenant) Apply(ctx context.Context, plan loadline.Plan) error {
 		t.services[i].Service += t.of.FirstService
 	}
 	plan.Services = t.services
-	return t.Cluster.Apply(ctx, plan)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.engine.Apply(plan)
+	return nil
 }
 
 // Allocation appends the desired allocation of each of the application's services.

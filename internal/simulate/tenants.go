@@ -248,7 +248,7 @@ func (s Spec) jointReserve(tenants []*tenant, cluster *sim.Cluster) []loop.Perio
 	var held reserve.Pods
 	static := deployedNeeds(tenants).Reserve
 	var allocated []loadline.Allocation
-	return []loop.Periodic{{Every: reserve.Every, Do: func(ctx context.Context, now time.Time) error {
+	return []loop.Periodic{{Every: reserve.Every, Do: func(_ context.Context, now time.Time) error {
 		allocated = cluster.Allocation(allocated[:0])
 		pods, _ := shared.Pods(now, nodeLead(s), wishes(tenants, allocated), nil)
 		if pods == held {
@@ -257,7 +257,8 @@ func (s Spec) jointReserve(tenants []*tenant, cluster *sim.Cluster) []loop.Perio
 		held = pods
 		room := pods.Room()
 		room.Cores += static
-		return cluster.Apply(ctx, loadline.Plan{Reserve: loadline.Some(room), ReservePod: pods.Size})
+		cluster.HoldReserve(room, pods.Size)
+		return nil
 	}}}
 }
 
