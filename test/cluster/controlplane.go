@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,6 +88,7 @@ type Cluster struct {
 	client              client.Client
 	metricsServer, keda once
 	karpenter           *process
+	kedaOperator        *Server
 }
 
 // once runs a function the first time, and returns its result each time.
@@ -385,6 +387,13 @@ func (c *Cluster) KillAPIServer(t testing.TB) {
 	c.apiServer.kill()
 	c.http.CloseIdleConnections()
 }
+
+// PauseAPIServer suspends the API server: connections are accepted by the kernel and never
+// answered. ResumeAPIServer continues it.
+func (c *Cluster) PauseAPIServer() { c.apiServer.pause() }
+
+// ResumeAPIServer continues it.
+func (c *Cluster) ResumeAPIServer() { c.apiServer.signal(syscall.SIGCONT) }
 
 // StartAPIServer restarts it at the same address with the same data.
 func (c *Cluster) StartAPIServer(t testing.TB) {

@@ -20,6 +20,9 @@ func (c *Cluster) KEDA(t testing.TB) {
 	}
 }
 
+// KEDAOperator is KEDA's operator, which asks the scalers. KEDA comes before it.
+func (c *Cluster) KEDAOperator() *Server { return c.kedaOperator }
+
 func (c *Cluster) startKEDA(ctx context.Context) error {
 	config, err := binaries.ModuleFile("github.com/kedacore/keda/v2", "config")
 	if err != nil {
@@ -41,13 +44,13 @@ func (c *Cluster) startKEDA(ctx context.Context) error {
 		return err
 	}
 	env := []string{"KUBECONFIG=" + kubeconfig, "POD_NAMESPACE=keda", "KEDA_CLUSTER_OBJECT_NAMESPACE=keda", "WATCH_NAMESPACE="}
-	operator, err := c.spawn("keda-operator", env, c.program("operator"),
-		"--metrics-bind-address="+c.address("keda-operator-metrics"), "--health-probe-bind-address="+c.address("keda-operator-health"),
-		"--metrics-service-bind-address="+c.address("keda-operator"), "--cert-dir="+certs, "--zap-encoder=console")
-	if err != nil {
+	c.kedaOperator = &Server{c: c, name: "keda-operator", env: env, program: c.program("operator"), args: []string{
+		"--metrics-bind-address=" + c.address("keda-operator-metrics"), "--health-probe-bind-address=" + c.address("keda-operator-health"),
+		"--metrics-service-bind-address=" + c.address("keda-operator"), "--cert-dir=" + certs, "--zap-encoder=console"}}
+	if err := c.kedaOperator.start(); err != nil {
 		return err
 	}
-	if err := c.waitHealthy(ctx, operator, "http://"+c.address("keda-operator-health")+"/readyz", ""); err != nil {
+	if err := c.waitHealthy(ctx, c.kedaOperator.process, "http://"+c.address("keda-operator-health")+"/readyz", ""); err != nil {
 		return err
 	}
 	_, err = c.spawn("keda-adapter", env, c.program("adapter"), slices.Concat([]string{

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Node is a fake node with a capacity, which KWOK keeps alive.
@@ -85,6 +86,37 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// LoseNode deletes a node and, without a grace period, the pods on it: what a cluster makes of a
+// node that has failed for good, without the minutes that it waits before.
+func (c *Cluster) LoseNode(ctx context.Context, name string) error {
+	if err := c.client.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	var pods corev1.PodList
+	if err := c.client.List(ctx, &pods); err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		if pods.Items[i].Spec.NodeName != name {
+			continue
+		}
+		if err := c.client.Delete(ctx, &pods.Items[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReturnNode registers a node of the cluster's options that was lost.
+func (c *Cluster) ReturnNode(ctx context.Context, name string) error {
+	for _, n := range c.options.Nodes {
+		if n.Name == name {
+			return client.IgnoreAlreadyExists(c.client.Create(ctx, c.node(n)))
+		}
+	}
+	return fmt.Errorf("the cluster's options have no node %q", name)
 }
 
 // writeStages joins the stage files with the configured delays.

@@ -69,6 +69,7 @@ type Player struct {
 	recorder *simulate.Exposition
 	reading  sim.Reading
 	services []servicePlayed
+	optional []bool                   // by service
 	pods     map[types.UID]*podPlayed // all that ever were
 	faults   map[string]Fault
 	frozen   map[string][]byte
@@ -111,8 +112,8 @@ func (c *Cluster) newPlayer(ctx context.Context, o PlayerOptions) (*Player, erro
 	p := &Player{
 		app: &app, namespace: o.Namespace, admin: c.client,
 		recorder: simulate.NewExposition(&app, o.Namespace),
-		services: make([]servicePlayed, len(app.Services)),
-		pods:     map[types.UID]*podPlayed{}, faults: map[string]Fault{}, frozen: map[string][]byte{},
+		services: make([]servicePlayed, len(app.Services)), optional: app.Optional(),
+		pods: map[types.UID]*podPlayed{}, faults: map[string]Fault{}, frozen: map[string][]byte{},
 	}
 	p.load.rates = make([]float64, len(app.Kinds))
 	p.began = time.Now()

@@ -17,16 +17,26 @@ func (f Fault) distort(page []byte, now time.Time) []byte {
 		return nil
 	case NotANumber:
 		return eachSample(page, func(series, _ string, _ bool) string { return series + " NaN" })
+	case Zero:
+		return eachSample(page, func(series, _ string, _ bool) string { return series + " 0" })
 	case Old:
-		hour := now.Add(-time.Hour)
-		return eachSample(page, func(series, value string, openMetrics bool) string {
-			if openMetrics {
-				return fmt.Sprintf("%s %s %.3f", series, value, float64(hour.UnixMilli())/1000)
-			}
-			return fmt.Sprintf("%s %s %d", series, value, hour.UnixMilli())
-		})
+		return at(page, now.Add(-time.Hour))
+	case Behind:
+		return at(page, now.Add(-30*time.Second))
+	case Ahead:
+		return at(page, now.Add(90*time.Second))
 	}
 	return page
+}
+
+// at gives all samples a timestamp.
+func at(page []byte, then time.Time) []byte {
+	return eachSample(page, func(series, value string, openMetrics bool) string {
+		if openMetrics {
+			return fmt.Sprintf("%s %s %.3f", series, value, float64(then.UnixMilli())/1000)
+		}
+		return fmt.Sprintf("%s %s %d", series, value, then.UnixMilli())
+	})
 }
 
 // eachSample rewrites the lines of a page that hold a sample.

@@ -21,6 +21,9 @@ const (
 	Empty            // it answers without metrics
 	NotANumber       // all values are NaN
 	Old              // all samples have a timestamp of an hour ago
+	Zero             // all values are zero
+	Behind           // its clock is 30 s behind: all samples have a timestamp of then
+	Ahead            // its clock is 90 s ahead
 )
 
 // Jobs that Prometheus scrapes of a player, each an exporter that a real cluster

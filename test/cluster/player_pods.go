@@ -131,6 +131,7 @@ func (p *Player) pair(seen []podSeen) {
 	}
 	for service, pods := range byService {
 		p.remove(service, pods)
+		p.dropCalls(service, pods)
 		p.add(service, pods)
 		p.resize(pods)
 	}
@@ -171,6 +172,21 @@ func (p *Player) remove(service int, pods []*podPlayed) {
 		if own := p.engineOwn(played); own != nil && !played.there && own.Phase == loadline.PodDraining {
 			cp.Drained(played.slot, p.now)
 		}
+	}
+}
+
+// dropCalls makes the engine drop optional calls to a service without pods: they are refused at
+// once, and callers do not wait. Left to itself the fluid engine adds the latency that the last
+// pods had to every call.
+func (p *Player) dropCalls(service int, pods []*podPlayed) {
+	if !p.optional[service] {
+		return
+	}
+	none := !slices.ContainsFunc(pods, func(q *podPlayed) bool { return q.serving })
+	if p.engine.ControlPlane().Allocation()[service].Brownout != none {
+		p.engine.Apply(loadline.Plan{Services: []loadline.ServicePlan{{
+			Service: service, Setting: loadline.Setting{Brownout: loadline.Some(none)},
+		}}})
 	}
 }
 

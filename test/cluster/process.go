@@ -113,6 +113,14 @@ func (p *process) kill() {
 	<-p.done
 }
 
+// pause suspends a process; when it returns, all of its threads have stopped.
+func (p *process) pause() {
+	p.signal(syscall.SIGSTOP)
+	for !p.ended() && !p.paused() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // signal goes to the whole group.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 

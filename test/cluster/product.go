@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/loadline/loadline/test/cluster/binaries"
 )
@@ -29,6 +28,9 @@ type ProductOptions struct {
 
 	Flags []string // beyond those for addresses, folders and the lease
 	Dir   string   // for models/ and decisions/; default: one of its own
+
+	Server string // URL of the API server, such as a proxy's before it; default: the API server's own
+	NoWait bool   // it may start while the API server is away: nothing is installed for it, nor waited for
 }
 
 // Product is `loadline run` as a separate process, with the permissions of deploy/rbac and no
@@ -87,15 +89,17 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 		t.Fatal("ProductOptions.Namespaces is empty: Loadline would act on the applications of other tests")
 	}
 	program := Binary(t)
-	kubeconfig, err := c.Kubeconfig(Loadline)
+	kubeconfig, err := c.kubeconfigAt(Loadline, o.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lease := []string{"--leader-elect=false"}
 	if o.LeaderElect {
 		lease = []string{"--leader-elect", "--lease-namespace", o.Namespaces[0]}
-		if err := c.installLease(t.Context(), o.Namespaces[0]); err != nil {
-			t.Fatal(err)
+		if !o.NoWait {
+			if err := c.installLease(t.Context(), o.Namespaces[0]); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	ports, err := freePorts("metrics", "health", "keda")
@@ -124,6 +128,9 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 			t.Logf("%s:\n%s", p.process.log, p.process.tail(60))
 		}
 	})
+	if o.NoWait {
+		return p
+	}
 	Eventually(t, "loadline to be ready", func() error {
 		if p.process.ended() {
 			return fatal{fmt.Errorf("it ended:\n%s", p.process.tail(30))}
@@ -156,12 +163,7 @@ func (p *Product) Stop() { p.process.stop() }
 func (p *Product) Kill() { p.process.kill() }
 
 // Suspend stops its execution, as SIGSTOP or a paused machine does.
-func (p *Product) Suspend() {
-	p.process.signal(syscall.SIGSTOP)
-	for !p.process.ended() && !p.process.paused() {
-		time.Sleep(time.Millisecond)
-	}
-}
+func (p *Product) Suspend() { p.process.pause() }
 
 // Resume continues its execution.
 func (p *Product) Resume() { p.process.signal(syscall.SIGCONT) }

@@ -134,13 +134,11 @@ func (p *Prometheus) SetJobs(t testing.TB, jobs []Job) {
 // Stop stops the server: connections are refused.
 func (p *Prometheus) Stop() { p.process.stop() }
 
+// Kill kills the server.
+func (p *Prometheus) Kill() { p.process.kill() }
+
 // Pause suspends it: connections are accepted by the kernel and never answered.
-func (p *Prometheus) Pause() {
-	p.process.signal(syscall.SIGSTOP)
-	for !p.process.ended() && !p.process.paused() {
-		time.Sleep(time.Millisecond)
-	}
-}
+func (p *Prometheus) Pause() { p.process.pause() }
 
 // Resume continues it.
 func (p *Prometheus) Resume() { p.process.signal(syscall.SIGCONT) }

@@ -102,10 +102,27 @@ func (c *Cluster) Kubeconfig(u User) (string, error) {
 	return path, nil
 }
 
+// kubeconfigAt is the same for another address of the API server; "" = its own.
+func (c *Cluster) kubeconfigAt(u User, server string) (string, error) {
+	if server == "" {
+		return c.Kubeconfig(u)
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(server, "http://"), ":")
+	path := filepath.Join(c.dir, strings.ReplaceAll(u.Name, ":", "-")+"-"+port+".kubeconfig")
+	return path, c.writeKubeconfigAt(u, server, path)
+}
+
 func (c *Cluster) writeKubeconfig(u User, path string) error {
+	return c.writeKubeconfigAt(u, c.url(), path)
+}
+
+func (c *Cluster) writeKubeconfigAt(u User, server, path string) error {
 	cfg := c.Config(u)
 	file := clientcmdapi.NewConfig()
-	file.Clusters["cluster"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
+	file.Clusters["cluster"] = &clientcmdapi.Cluster{Server: server}
+	if server == c.url() {
+		file.Clusters["cluster"].CertificateAuthorityData = cfg.CAData
+	}
 	file.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: cfg.BearerToken}
 	file.Contexts["context"] = &clientcmdapi.Context{Cluster: "cluster", AuthInfo: "user"}
 	file.CurrentContext = "context"
