@@ -239,6 +239,8 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 			return clusterError(err)
 		}
 		options.LeaderElectionResourceLockInterface = lock
+		config = rest.CopyConfig(config)
+		config.Timeout, options.NewCache = requestTimeout, newCache
 	}
 	manager, err := ctrl.NewManager(config, options)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/internal/controller"
@@ -27,6 +28,9 @@ const (
 	leaseDuration = 15 * time.Second // after which another process may take an expired lease
 	renewDeadline = 10 * time.Second // after which the holder gives up
 	renewEvery    = 2 * time.Second
+
+	// requestTimeout of a process with a lease: one request that hangs must not lose it.
+	requestTimeout = renewDeadline / 2
 )
 
 // newLock returns the lock on the lease, with an identity of this process that is
@@ -36,8 +40,8 @@ func (f *liveFlags) newLock(config *rest.Config) (*resourcelock.LeaseLock, error
 	if err != nil {
 		return nil, fmt.Errorf("the identity for the lease needs the host's name: %w", err)
 	}
-	config = rest.AddUserAgent(config, "leader-election")
-	config.Timeout = renewDeadline / 2 // one request that hangs must not lose the lease
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	config.Timeout = requestTimeout
 	c, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -47,6 +51,14 @@ func (f *liveFlags) newLock(config *rest.Config) (*resourcelock.LeaseLock, error
 		Client:     c,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}, nil
+}
+
+// newCache is a cache whose watches last, although requests have a timeout: with it, each watch
+// would end after that time and begin again.
+func newCache(config *rest.Config, o cache.Options) (cache.Cache, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout, o.HTTPClient = 0, nil // the client given has the timeout
+	return cache.New(config, o)
 }
 
 // fence is the lease as the controller checks it before it writes.

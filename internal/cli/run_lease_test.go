@@ -5,16 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 // sharedLease is a lease in memory; memoryLock is one process's lock on it.
@@ -142,4 +148,53 @@ func TestOnceStopsWhenTheLeaseIsLost(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// The timeout of the lease's requests is for them alone: with it, every watch of the controller
+// would end after five seconds and begin again.
+func TestTheLeaseLeavesTheConfigurationAsItIs(t *testing.T) {
+	config := &rest.Config{Host: "https://127.0.0.1:6443", UserAgent: "loadline"}
+	if _, err := (&liveFlags{}).newLock(config); err != nil {
+		t.Fatal(err)
+	}
+	if config.Timeout != 0 || config.UserAgent != "loadline" {
+		t.Errorf("timeout %v and user agent %q, want none and %q", config.Timeout, config.UserAgent, "loadline")
+	}
+}
+
+// TestWatchesHaveNoTimeout: the requests of the cache do not ask the API server to end them.
+func TestWatchesHaveNoTimeout(t *testing.T) {
+	asked := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- r.URL.Query().Get("timeout"):
+		default:
+		}
+		http.Error(w, "not served", http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	config := &rest.Config{Host: server.URL, Timeout: requestTimeout}
+	scheme, err := clusterScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := newCache(config, cache.Options{Scheme: scheme, Mapper: mapper, HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := pods.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = pods.Start(ctx) }()
+	if timeout := <-asked; timeout != "" {
+		t.Errorf("the API server was asked to end a request after %s", timeout)
+	}
 }
