@@ -297,6 +297,29 @@ func TestAServiceThatNothingScales(t *testing.T) {
 	}
 }
 
+// TestAChangeWithoutDataIsReported: where no policy has data, guards still raise: a floor, the end
+// of a brownout. That is applied, and so it is said.
+func TestAChangeWithoutDataIsReported(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		s, c := newStage(t)
+		v := s.tell(t, c, setWeb(5), nil, func(d *loadline.Decision) {
+			d.Err = fmt.Errorf("hold: %w", loadline.ErrNoData)
+			if applied {
+				d.Applied = s.now
+			}
+		})
+		recorder := &eventList{}
+		w := eventWriter{events: recorder}
+		w.pass(s.l, v)
+		if v.applied != applied || strings.Contains(recorder.list(), "Normal Changed web: 3 to 5 replicas") != applied {
+			t.Errorf("applied %v: the view says %v, events: %q", applied, v.applied, recorder.list())
+		}
+		if v.outcome() != "held" {
+			t.Errorf("the outcome is %s", v.outcome())
+		}
+	}
+}
+
 // eventList keeps Events.
 type eventList struct {
 	mu  sync.Mutex

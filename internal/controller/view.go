@@ -103,7 +103,7 @@ func newView(app *resource.Application, c *cluster, p *loop.Pass) *view {
 	v.limited, v.unknown = d.Proposal.Limited, c.constraints.err
 	v.changed = append(v.changed, d.Changed...)
 	v.plan.Services = append(v.plan.Services, d.Plan.Services...)
-	v.applied = d.Err == nil
+	v.applied = d.Err == nil || !d.Applied.IsZero() // guards raise also where no policy has data
 	v.fillDesired(c)
 	return v
 }
