@@ -28,7 +28,16 @@ type process struct {
 var running struct {
 	sync.Mutex
 	list []*process
+	undo []func() // AtInterrupt
 	once sync.Once
+}
+
+// AtInterrupt runs a function if the test is interrupted, after all processes have ended: cleanups do
+// not run then.
+func AtInterrupt(undo func()) {
+	running.Lock()
+	defer running.Unlock()
+	running.undo = append(running.undo, undo)
 }
 
 // spawn starts a program whose output goes to a log file in dir.
@@ -145,12 +154,15 @@ func stopOnSignal() {
 	go func() {
 		s := <-signals
 		running.Lock()
-		list := slices.Clone(running.list)
+		list, undo := slices.Clone(running.list), running.undo
 		running.Unlock()
 		var names []string
 		for _, p := range slices.Backward(list) { // what was started last depends on the rest
 			names = append(names, p.name)
 			p.stop()
+		}
+		for _, f := range undo {
+			f()
 		}
 		fmt.Fprintf(os.Stderr, "%v: stopped %s\n", s, strings.Join(names, ", "))
 		os.Exit(1)

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Allowed growth of what a process uses, from the second quarter of its life to the last: a
@@ -21,17 +22,21 @@ var growth = []struct {
 // samplesOfALife are needed to compare its quarters.
 const samplesOfALife = 40
 
-// checkFlat: heap, goroutines and series of a process do not grow after its first quarter, and
-// decision logs stay below their limit.
+// checkFlat: heap, goroutines and series of a process do not grow after the first quarter of the
+// time in which it leads, or stands by, and decision logs stay below their limit.
 func checkFlat(r *Record) []Violation {
 	var all []Violation
 	lives := map[string][]Usage{}
 	var names []string
 	for _, u := range r.Usage {
-		if len(lives[u.Process]) == 0 {
-			names = append(names, u.Process)
+		name := u.Process
+		if !r.leads(u.Process, u.At) {
+			name += " on standby"
 		}
-		lives[u.Process] = append(lives[u.Process], u)
+		if len(lives[name]) == 0 {
+			names = append(names, name)
+		}
+		lives[name] = append(lives[name], u)
 		if u.Disk > r.Settings.Disk {
 			all = append(all, Violation{At: u.At, What: fmt.Sprintf("the decision logs of %s take %d bytes, and may take %d", u.Process,
 				u.Disk, r.Settings.Disk)})
@@ -52,6 +57,12 @@ func checkFlat(r *Record) []Violation {
 		}
 	}
 	return all
+}
+
+// leads reports whether a process has held the lease by an instant: from then on it decides, and
+// needs more than before.
+func (r *Record) leads(process string, at time.Time) bool {
+	return slices.ContainsFunc(r.Holders, func(h Holder) bool { return h.Process == process && !h.At.After(at) })
 }
 
 // middle is the median.

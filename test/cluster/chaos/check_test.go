@@ -70,8 +70,12 @@ func clean() *Record {
 		r.Decisions = append(r.Decisions, Decision{Process: process, App: "shop", Service: "web", At: at(second), Visible: true})
 	}
 	slices.SortStableFunc(r.Decisions, func(a, b Decision) int { return a.At.Compare(b.At) })
-	for i := range 80 {
-		r.Usage = append(r.Usage, Usage{Process: "b#1", At: at(float64(2 * i)), Heap: 30 << 20, Goroutines: 120, Series: 200, Disk: int64(1000 * i)})
+	for i := range 130 {
+		u := Usage{Process: "b#1", At: at(90 + float64(i)), Heap: 30 << 20, Goroutines: 120, Series: 200, Disk: int64(1000 * i)}
+		if i < 40 { // on standby
+			u = Usage{Process: "b#1", At: at(2 * float64(i)), Heap: 6 << 20, Goroutines: 20, Series: 5}
+		}
+		r.Usage = append(r.Usage, u)
 	}
 	return r
 }
@@ -96,7 +100,9 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 			set(r, last(r), 10)
 		}},
 		{"replicas beyond the bounds are left", "bounds", "after the run", func(r *Record) { r.Left[0].Replicas = 9 }},
-		{"a reduction while the exporters are down", "absent", "the exporters are down since", func(r *Record) { move(r, changed(r, 45), at(52)) }},
+		{"a reduction while the exporters are down", "absent", "the exporters are down since", func(r *Record) {
+			move(r, changed(r, 45), at(52))
+		}},
 		{"a reduction before the window is filled", "absent", "is not filled yet", func(r *Record) { move(r, changed(r, 45), at(63)) }},
 		{"a reduction although nothing was measured", "absent", "neither the rate nor the CPU", func(r *Record) {
 			r.Decisions[last(r)].Visible = false
@@ -135,7 +141,7 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 				r.Usage[i].Goroutines = float64(100 + 10*i)
 			}
 		}},
-		{"a decision log beyond its limit", "flat", "decision logs of b#1", func(r *Record) { r.Usage[79].Disk = 2 << 20 }},
+		{"a decision log beyond its limit", "flat", "decision logs of b#1", func(r *Record) { r.Usage[129].Disk = 2 << 20 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := clean()

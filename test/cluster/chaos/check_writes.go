@@ -73,7 +73,8 @@ func (r *Record) decisionOf(w *Write) *Decision {
 	var last *Decision
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		if d.Process == w.Process && d.App == w.App && d.Service == w.Service && !d.At.After(w.Received) && (last == nil || d.At.After(last.At)) {
+		same := d.Process == w.Process && d.App == w.App && d.Service == w.Service
+		if same && !d.At.After(w.Received) && (last == nil || d.At.After(last.At)) {
 			last = d
 		}
 	}
