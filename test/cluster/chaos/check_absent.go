@@ -15,7 +15,7 @@ var blinding = map[Kind]bool{
 // the record itself, nor before the window is filled again, nor while pods are missing.
 //
 // A sample is usable for MaxAge, so that what was measured before the fault counts that long. A
-// brownout needs data of the pass only: it begins because the SLO burns.
+// brownout needs data of the pass only, and not of all pods: it begins because the SLO burns.
 func checkAbsent(r *Record) []Violation {
 	var all []Violation
 	add := func(d *Decision, format string, a ...any) {
@@ -36,7 +36,7 @@ func checkAbsent(r *Record) []Violation {
 				add(d, "%s since %s", f.Kind, clockTime(f.Begin))
 			case blinding[f.Kind] && !d.Brownout && f.unfilled(d.At, r.Settings):
 				add(d, "%s until %s, and the window of %v is not filled yet", f.Kind, clockTime(f.End), r.Settings.Window)
-			case f.Kind == HalfOfExporters && f.blinds(d.At, r.Settings):
+			case f.Kind == HalfOfExporters && !d.Brownout && f.blinds(d.At, r.Settings):
 				if missing, of := r.missing(d, f); 10*missing > of {
 					add(d, "%d of %d ready pods were not measured", missing, of)
 				}

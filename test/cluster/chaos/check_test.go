@@ -54,9 +54,10 @@ func clean() *Record {
 	scale("a#1", "web", 45, 6, 5, "CPU at 40 % of the request") // what was measured before the outage is fresh enough
 	scale("a#1", "ads", 65, 2, 0, "the error budget burns")
 	scale("a#1", "web", 74.9, 5, 7, "") // killed before it could record that
-	scale("b#1", "ads", 95, 0, 2, "the SLO is met")
+	scale("b#1", "ads", 95, 0, 2, "")   // it is not optional any more
+	r.Logged = append(r.Logged, Logged{"b#1", "shop", "ads", 2, "it is not optional any more", true})
 	scale("b#1", "web", 115, 7, 6, "") // the disk is full
-	r.Logged = append(r.Logged, Logged{"b#1", "shop", "web", 6, "CPU at 40 % of the request"})
+	r.Logged = append(r.Logged, Logged{"b#1", "shop", "web", 6, "CPU at 40 % of the request", false})
 	scale("b#1", "web", 135, 6, 5, "CPU at 30 % of the request")
 	scale("b#1", "web", 170, 5, 3, "CPU at 30 % of the request")
 	for second := 2.5; second < 168; second += 2 { // passes that changed nothing
@@ -113,7 +114,8 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 		{"a change that no process has sent", "record", "no process has sent", func(r *Record) {
 			r.Writes = r.Writes[:len(r.Writes)-1]
 		}},
-		{"a change while the disk is full that is nowhere", "record", "there is no decision", func(r *Record) { r.Logged = nil }},
+		{"a change while the disk is full that is nowhere", "record", "there is no decision", func(r *Record) { r.Logged = r.Logged[:1] }},
+		{"a brownout that ends without a reason", "record", "there is no decision", func(r *Record) { r.Logged = r.Logged[1:] }},
 		{"two leaders apply", "leader", "while b#1 held the lease", func(r *Record) { r.Holders[1].At = at(62) }},
 		{"a write before the lease was taken", "leader", "no process held", func(r *Record) { r.Holders[0].At = at(30) }},
 		{"a decision that is applied twice", "once", "twice by the decision", func(r *Record) {

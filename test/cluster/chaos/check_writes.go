@@ -131,11 +131,12 @@ func (r *Record) logged(w *Write) bool {
 		f := &r.Faults[i]
 		full = full || f.Kind == FillDisk && !w.Received.Before(f.Begin) && !w.Received.After(f.End)
 	}
-	s := r.spec(w.App, w.Service, w.Received)
 	for i := range r.Logged {
 		l := &r.Logged[i]
 		if l.Process == w.Process && l.App == w.App && l.Service == w.Service && l.To == w.Replicas && l.Why != "" {
-			return full || s != nil && s.Optional
+			if full || l.Restored {
+				return true
+			}
 		}
 	}
 	return false

@@ -20,7 +20,8 @@ var (
 func parseLogged(line string) (l Logged, at time.Time, is bool) {
 	line = strings.TrimSpace(line)
 	m := loggedChange.FindStringSubmatch(line)
-	if m == nil {
+	restored := m == nil
+	if restored {
 		m = loggedEnd.FindStringSubmatch(line)
 	}
 	if m == nil {
@@ -37,5 +38,5 @@ func parseLogged(line string) (l Logged, at time.Time, is bool) {
 	if strings.Contains(m[5], "brownout") && !strings.Contains(m[5], "end of brownout") {
 		to = 0
 	}
-	return Logged{App: m[2], Service: m[3], To: to, Why: m[6]}, at, true
+	return Logged{App: m[2], Service: m[3], To: to, Why: m[6], Restored: restored}, at, true
 }

@@ -21,7 +21,8 @@ func TestChangesInALog(t *testing.T) {
 		if is != (c.to >= 0) {
 			t.Errorf("%s: found %v", c.name, is)
 		}
-		if is && (l.To != c.to || l.App != "ns" || l.Service != "ads" || l.Why == "" || at.IsZero()) {
+		if is && (l.To != c.to || l.App != "ns" || l.Service != "ads" || l.Why == "" || at.IsZero() ||
+			l.Restored != (c.name == "a restored workload")) {
 			t.Errorf("%s: %+v at %v", c.name, l, at)
 		}
 	}

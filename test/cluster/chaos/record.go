@@ -125,6 +125,7 @@ type Logged struct {
 	App, Service string
 	To           int
 	Why          string
+	Restored     bool // a workload after a brownout that nothing decides any more
 }
 
 // Pod of a service: when it became ready, and when it stopped being so; zero = not yet.
