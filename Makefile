@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image sbom demo test test-browser test-crd test-cluster test-karpenter check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
+.PHONY: help build image sbom demo test test-browser test-crd test-cluster test-karpenter chaos check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,11 +78,20 @@ test-browser: ## open a report in headless Chromium, light and dark; screenshots
 test-crd: ## hold the resource, manifests and chart against the code of the API server, Helm and Kustomize (two minutes the first time)
 	cd test/crd && $(GO) vet ./... && $(GO) test -count=1 ./...
 
-# Scenarios run in parallel, each in a namespace of one cluster: they mostly wait.
-# LOADLINE_PRODUCT saves each package a build of its own.
+# Scenarios run in parallel, each in a namespace of one cluster, and chaos beside them (-p):
+# they mostly wait. LOADLINE_PRODUCT saves each package a build of its own.
 test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour; then minutes)
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && $(GO) vet ./... && \
-	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -parallel $(SCENARIOS) ./...
+	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -p 3 -parallel $(SCENARIOS) ./...
+
+# The same seed gives the same faults and the same load. CI runs three seeds of three minutes
+# as part of test-cluster.
+SEED  ?= 1
+CHAOS ?= 20m
+
+chaos: bin/loadline ## break everything around Loadline on a real Kubernetes, by a seeded plan, and check its promises; SEED=7 CHAOS=24h
+	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && \
+	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline SEED=$(SEED) CHAOS=$(CHAOS) $(GO) test -v -count=1 -timeout 30h -run 'TestChaos$$' ./chaos
 
 # Each scene has a cluster of its own and mostly waits.
 test-karpenter: ## hold the simulated node pool against Karpenter (builds it the first time: minutes; then twenty minutes); UPDATE=-update keeps what Karpenter did
