@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,5 +101,27 @@ func TestWarmRunsDifferFromColdOnes(t *testing.T) {
 	}
 	if len(results.Rows) != 2 || results.Rows[0].Measures["core_hours"].Mean == results.Rows[1].Measures["core_hours"].Mean {
 		t.Errorf("%+v: want two rows with other costs", results.Rows)
+	}
+}
+
+// TestFlashesOfEarlierDataComeAtAnyTime: a policy that starts with a history knows how large a flash
+// is, and cannot know when the next one comes.
+func TestFlashesOfEarlierDataComeAtAnyTime(t *testing.T) {
+	for _, l := range append(barScenes(), tunedScenes()...) {
+		if l.load.Name != "flash" {
+			continue
+		}
+		past, err := (&opened{}).past(l.load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each := int(l.load.Options.Duration / past.Step)
+		starts := map[int]bool{}
+		for from := 0; from+each <= len(past.Rates); from += each {
+			starts[slices.IndexFunc(past.Rates[from:from+each], func(r float64) bool { return r > 30 })] = true
+		}
+		if len(starts) < 20 || starts[-1] {
+			t.Errorf("%s: the flashes of %d draws begin at %d instants: %v", l.load.Options.Duration, len(past.Rates)/each, len(starts), starts)
+		}
 	}
 }

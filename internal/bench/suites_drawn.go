@@ -85,7 +85,7 @@ func drawn() ([]Scene, error) {
 		scale := math.Round(d.between(4, 16))
 		s, err := listed{
 			app: drawnApps[d.IntN(len(drawnApps))], scale: scale,
-			load: Workload{Name: shape.name, Spec: shape.spec(d), Options: workload.Options{Duration: twoHours}},
+			load: Workload{Name: shape.name, Spec: shape.spec(d), Options: workload.Options{Duration: twoHours}}.surprising(),
 			pool: fmt.Sprintf("%s,start=%.0fs", []string{"eks-2", "eks-4", "eks-8"}[d.IntN(3)], d.between(25, 120)),
 		}.scene()
 		if err != nil {

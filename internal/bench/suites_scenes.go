@@ -133,7 +133,7 @@ var (
 	diurnalHalf = lasting("diurnal", half, "diurnal:low=10,high=40,period=30m,peak=18m+noise:cv=0.03")
 	burstyHalf  = lasting("bursty", half, "bursty:low=12,high=40,calm=6m,burst=90s+noise:cv=0.05")
 	noisyHalf   = lasting("noisy", half, "constant:rps=30+noise:cv=0.25,corr=1m")
-	flashHalf   = lasting("flash", half, "constant:rps=10+flash:at=12m,factor=4,rise=1m,hold=6m,fall=4m+noise:cv=0.05")
+	flashHalf   = lasting("flash", half, "constant:rps=10+flash:at=12m,factor=4,rise=1m,hold=6m,fall=4m+noise:cv=0.05").surprising()
 	rampHalf    = lasting("ramp", half, "ramp:from=8,to=40+noise:cv=0.03")
 	stepHalf    = lasting("step", half, "step:from=15,to=40,at=12m+noise:cv=0.03")
 )
@@ -258,7 +258,7 @@ func barScenes() []listed {
 	for _, w := range []Workload{
 		lasting("diurnal", twoHours, "diurnal:low=10,high=40,period=2h,peak=70m+noise:cv=0.03"),
 		lasting("bursty", twoHours, burstyHour),
-		lasting("flash", twoHours, "constant:rps=10+flash:at=40m,factor=4,rise=1m,hold=20m,fall=10m+noise:cv=0.05"),
+		lasting("flash", twoHours, "constant:rps=10+flash:at=40m,factor=4,rise=1m,hold=20m,fall=10m+noise:cv=0.05").surprising(),
 		window("twitter", twitterFile, 327, 473, twoHours),
 		window("nasa", nasaJulyFile, 489, 638, twoHours),
 		window("azure-60", azureFile, 9, 14, twoHours),

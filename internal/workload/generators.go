@@ -120,6 +120,7 @@ var generators = []generator{
 		name: "flash", help: "a crowd that comes once: multiplies the load for a while", role: factor,
 		keys: []key{
 			{"at", anInstant, "1h", "when it begins"},
+			{"spread", anInstant, "0s", "it begins up to this much later, drawn at random"},
 			{"factor", aFactor, "5", "on the load, at its height"},
 			{"rise", anInstant, "1m", "until its height"},
 			{"hold", anInstant, "10m", "at its height"},
@@ -285,6 +286,9 @@ func bursty(d during) signal {
 
 func flash(d during) signal {
 	at := d.settings.duration("at")
+	if spread := d.settings.duration("spread"); spread > 0 {
+		at += time.Duration(d.rng.Float64() * float64(spread))
+	}
 	high := at + d.settings.duration("rise")
 	sink := high + d.settings.duration("hold")
 	gone := sink + d.settings.duration("fall")

@@ -42,6 +42,23 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
+// TestAFlashAtARandomTime: within its spread, each seed at another time.
+func TestAFlashAtARandomTime(t *testing.T) {
+	const spec = "constant:rps=10+flash:at=20s,spread=60s,factor=2,rise=0s,hold=10s,fall=0s"
+	starts := map[int]bool{}
+	for seed := range uint64(20) {
+		rates := mustParse(t, spec, 100*time.Second, time.Second, seed).Rates
+		start := slices.IndexFunc(rates, func(r float64) bool { return r > 10 })
+		if start < 20 || start >= 80 || rates[start+5] != 20 || rates[min(start+12, 99)] != 10 {
+			t.Errorf("seed %d: the flash begins at %d s", seed, start)
+		}
+		starts[start] = true
+	}
+	if len(starts) < 10 {
+		t.Errorf("20 seeds begin at %d instants", len(starts))
+	}
+}
+
 func TestDiurnal(t *testing.T) {
 	w := mustParse(t, "diurnal:low=50,high=400,peak=14h", 24*time.Hour, time.Minute, 1)
 	highest := slices.Index(w.Rates, w.Max())
