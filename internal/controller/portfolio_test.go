@@ -201,8 +201,8 @@ func TestTheRunnerUpIsShown(t *testing.T) {
 		!strings.Contains(c.Message, "loadline evaluate RUN --history past2") {
 		t.Errorf("%+v", c)
 	}
-	if s.a.model.name != "planner" {
-		t.Errorf("%s runs: an estimate switches nothing", s.a.model.name)
+	if s.a.model.name != s.a.Baseline {
+		t.Errorf("%s runs and the spec names %s: an estimate switches nothing", s.a.model.name, s.a.Baseline)
 	}
 	// A restarted process goes on counting.
 	after := withTwin(t, status)
