@@ -84,11 +84,13 @@ type PortfolioStatus struct {
 	// +required
 	Time metav1.Time `json:"time"`
 
-	// The load: its beginning, its end, and its mean in requests per second.
+	// Beginning of the load that was replayed.
 	// +required
 	From metav1.Time `json:"from"`
+	// End of that load.
 	// +required
 	To metav1.Time `json:"to"`
+	// Its mean, in requests per second.
 	// +optional
 	MeanRate Measured `json:"meanRate,omitempty"`
 

@@ -62,6 +62,7 @@ var refusals = []struct{ name, change, want string }{
 
 	// What is done, and by whom.
 	{"no hurry", `spec.interval: 11m`, `spec.interval: must be from 1s to 10m`},
+	{"a drift of no time", `spec.drift.window: 5s`, `spec.drift.window: must be from 10s to 24h`},
 	{"too much hurry", `spec.interval: 100ms`, `spec.interval: must be from 1s to 10m`},
 	{"an unknown mode", `spec.mode: Dry`, `spec.mode: Unsupported value: "Dry": supported values: "Observe", "Recommend", "Act"`},
 	{"respect for ever", `spec.respectManualChangesFor: 169h`,

@@ -51,6 +51,8 @@ var uses = []use{
 	{[]string{" pods/eviction create"}, "internal/kube/evict.go", `SubResource\("eviction"\)\.Create\(`},
 	{[]string{"autoscaling horizontalpodautoscalers read", "autoscaling.k8s.io verticalpodautoscalers read",
 		"keda.sh scaledobjects read"}, "internal/kube/others.go", `w\.client\.List\(`},
+	{[]string{" resourcequotas list", " limitranges list", "policy poddisruptionbudgets list"}, "internal/kube/constraints.go",
+		`w\.listLive\(`},
 	// What controller-runtime does for an election.
 	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases update", " events create", " events patch"},
 		"internal/cli/run.go", `LeaderElection:\s+f\.leaderElect`},
