@@ -56,7 +56,7 @@ func newEvaluate() *cobra.Command {
 the guard of the controller, with its fallback rule, on the axes that a LoadLine allows (--axes).
 Baselines are deployments too, on the same axes: what you run today (--today: the objects of a
 file or a cluster, or a policy), HPA at its defaults, and the best plain deployment that
-loadline tune would find. Objects set the of all deployments; what no policy can do of them is named.
+loadline tune would find. Objects set the bounds of all deployments; what no policy can do of them is named.
 
 The history has three parts in time order. Models were fitted to the first. On the second, rules
 are tuned, the best becomes the fallback of every candidate, and --prefer chooses a candidate:

@@ -49,7 +49,7 @@ func TestForgedMessagesSilenceNoStudent(t *testing.T) {
 	forge("cart", "cart", epoch, math.MaxUint64)         // later decisions would never come after it
 	forge("cart", "cart", epoch, 1<<40)                  // likewise
 	forge("cart", "cart", epoch, 0)                      // numbers begin with 1
-	forge("nobody", "nobody", epoch, 1)                  // not a service of the model
+	forge("unknown", "unknown", epoch, 1)                // not a service of the model
 	scene := &drpc.Snapshot{Epoch: math.MaxUint64, Sequence: 1, At: noon}
 	inject(t, l, l.snapshotSubject(), scene) // likewise, of snapshots
 	publish(t, l, experience("cart", epoch, 2))
@@ -119,9 +119,9 @@ func TestTheLedgerIsBounded(t *testing.T) {
 	}
 }
 
-// TestAForgedVersionBlocksNobody: weights of the last version that there is are refused by students and
+// TestAForgedVersionDoesNotBlock: weights of the last version that there is are refused by students and
 // replaced by the teacher.
-func TestAForgedVersionBlocksNobody(t *testing.T) {
+func TestAForgedVersionDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	app, model := bookinfo(t, 1)
 	for _, version := range []uint64{math.MaxUint64, 1 << 40} {

@@ -104,7 +104,7 @@ func quotaOf(quotas []corev1.ResourceQuota, ours [loadline.QuotaResources]float6
 			if !known {
 				continue
 			}
-			left := hard.AsApproximateFloat64() // without a status, nobody is known to use it
+			left := hard.AsApproximateFloat64() // without a status no use is known
 			if used, known := quotas[i].Status.Used[name]; known {
 				left -= max(used.AsApproximateFloat64()-ours[r], 0)
 			}
