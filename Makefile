@@ -80,7 +80,7 @@ test-crd: ## hold the resource, manifests and chart against the code of the API 
 
 # Scenarios run in parallel, each in a namespace of one cluster, and chaos beside them (-p):
 # they mostly wait. LOADLINE_PRODUCT saves each package a build of its own.
-test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour; then minutes)
+test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour or more; then 25 minutes, most of it waiting)
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && $(GO) vet ./... && \
 	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -p 3 -parallel $(SCENARIOS) ./...
 

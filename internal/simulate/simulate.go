@@ -190,7 +190,7 @@ func (s Spec) Validate() error {
 		}
 	}
 	if s.Cluster.Quota.Limits() && len(s.App.Tenants) > 0 {
-		add("a quota is that of one application, and there are %d", len(s.App.Tenants))
+		add("a quota is for one application, and there are %d: leave it out, or simulate one of them", len(s.App.Tenants))
 	}
 	if s.Perturb.MetricsLate < 0 {
 		add("metrics late by %d scrapes: must not be negative", s.Perturb.MetricsLate)
