@@ -18,7 +18,7 @@ import (
 func (t Target) scaledObjects(v policy.Values) ([]Document, error) {
 	prometheus := t.Prometheus
 	if prometheus == "" {
-		prometheus = defaultPrometheus
+		prometheus = DefaultPrometheus
 	}
 	floors := policy.FloorsOf(v["floor"])
 	var all []Document

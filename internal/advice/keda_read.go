@@ -54,7 +54,7 @@ const (
 // takeScaledObject reads one of KEDA's.
 func (r *reading) takeScaledObject(o *Object) error {
 	var of scaledObject
-	if err := o.into(&of); err != nil {
+	if err := o.Into(&of); err != nil {
 		return err
 	}
 	at, err := r.service(o, "scaleTargetRef", of.Spec.ScaleTargetRef.Kind, of.Spec.ScaleTargetRef.Name)
@@ -71,12 +71,16 @@ func (r *reading) takeScaledObject(o *Object) error {
 			return err
 		}
 	}
-	if t.nothing() {
+	if t.nothing() && !r.lenient {
 		return o.faultf("no policy here scales by its triggers alone (%s): write what comes nearest as a policy (--today keda:threshold=20)",
 			triggerTypes(of.Spec.Triggers))
 	}
 	h := &horizontal{object: o, behaviour: behaviourSettings(of.Spec.Advanced.Config.Behavior), cpu: t.cpu > 0, memory: t.memory > 0,
-		least: valueOr(of.Spec.MinReplicaCount, 0), most: valueOr(of.Spec.MaxReplicaCount, kedaMost)}
+		least: valueOr(of.Spec.MinReplicaCount, 0), most: valueOr(of.Spec.MaxReplicaCount, kedaMost),
+		downWindow: downWindow(of.Spec.Advanced.Config.Behavior), schedules: t.schedules}
+	if t.nothing() {
+		return r.setHorizontal(at, h)
+	}
 	h.method, h.settings = t.rule()
 	if h.method == "keda" {
 		h.settings = append(h.settings, t.settings...)
@@ -140,6 +144,8 @@ type triggers struct {
 	service  *loadline.Service
 	settings []string // of keda
 	floors   []policy.Floor
+
+	schedules []Schedule
 }
 
 // take the trigger at an index.
@@ -242,6 +248,10 @@ func (t *triggers) namesEntry(query string) bool {
 // cron reads least replicas of every day. Other schedules are left out.
 func (t *triggers) cron(i int, of *trigger, replicas int) {
 	start, end, zone := of.Metadata["start"], of.Metadata["end"], of.Metadata["timezone"]
+	t.schedules = append(t.schedules, Schedule{Start: start, End: end, TimeZone: zone, Replicas: replicas})
+	if t.lenient {
+		return
+	}
 	offset, fixed := fixedOffset(zone)
 	from, daily := timeOfCron(start)
 	to, daily2 := timeOfCron(end)

@@ -30,7 +30,7 @@ func (t Target) loadLine(spec, method string) ([]Document, error) {
 	l.Spec.Mode = v1alpha1.Recommend
 	l.Spec.Prometheus = v1alpha1.PrometheusSource{PrometheusServer: v1alpha1.PrometheusServer{URL: t.Prometheus}, Preset: t.Preset}
 	if t.Prometheus == "" {
-		l.Spec.Prometheus.URL = defaultPrometheus
+		l.Spec.Prometheus.URL = DefaultPrometheus
 		d.Comments = append(d.Comments, "Check the address of Prometheus.")
 	}
 	l.Spec.Policy = v1alpha1.Policy{Baseline: v1alpha1.Baseline(spec)}

@@ -30,8 +30,8 @@ type Target struct {
 	Twin     string
 }
 
-// defaultPrometheus is where the operator's charts put it.
-const defaultPrometheus = "http://prometheus-operated.monitoring:9090"
+// DefaultPrometheus is where the operator's charts put it.
+const DefaultPrometheus = "http://prometheus-operated.monitoring:9090"
 
 // Manifests are what a policy means on Kubernetes, in the notation of policies: the
 // autoscalers' own resources, patches of requests and limits, or a LoadLine where Loadline itself

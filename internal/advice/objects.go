@@ -43,8 +43,8 @@ func (o *Object) faultf(format string, args ...any) error {
 // group of the object's kind.
 func (o *Object) group() string { return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group }
 
-// into decodes the object; a fault names the field.
-func (o *Object) into(typed any) error {
+// Into decodes the object; a fault names the field.
+func (o *Object) Into(typed any) error {
 	err := json.Unmarshal(o.text, typed)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

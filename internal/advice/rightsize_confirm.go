@@ -142,7 +142,7 @@ func (c *confirmation) over(ctx context.Context, app *loadline.App) (float64, er
 		if err != nil {
 			return 0, fmt.Errorf("check the sizes in the simulator: %w", err)
 		}
-		if over := float64(out.Result.OverSLORatio); !math.IsNaN(over) {
+		if over := float64(out.Result.Degraded()); !math.IsNaN(over) {
 			worst = max(worst, over)
 		}
 	}

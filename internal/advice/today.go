@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,6 +29,8 @@ type reading struct {
 	app   *loadline.App
 	today Today
 	of    []serviceObjects
+	// lenient: an autoscaler that is no policy here still has bounds.
+	lenient bool
 }
 
 // serviceObjects are what was found of one service; nil = none.
@@ -46,9 +48,27 @@ type horizontal struct {
 	behaviour   string   // its settings, each with a comma before it
 	cpu, memory bool     // it keeps a share of the requests
 	least, most int
+	downWindow  time.Duration // over which a reduction is stabilised
+	schedules   []Schedule
 }
 
-func (h *horizontal) rule() string { return h.method + ":" + joinSettings(h.settings) + h.behaviour }
+// defaultDownWindow is the HPA's own.
+const defaultDownWindow = 300 * time.Second
+
+func downWindow(b *autoscalingv2.HorizontalPodAutoscalerBehavior) time.Duration {
+	if b == nil || b.ScaleDown == nil || b.ScaleDown.StabilizationWindowSeconds == nil {
+		return defaultDownWindow
+	}
+	return time.Duration(*b.ScaleDown.StabilizationWindowSeconds) * time.Second
+}
+
+// rule in the notation of policies; "" = no policy here does what it does.
+func (h *horizontal) rule() string {
+	if h.method == "" {
+		return ""
+	}
+	return h.method + ":" + joinSettings(h.settings) + h.behaviour
+}
 
 // scaledWorkload is a target of autoscalers.
 type scaledWorkload struct {
@@ -147,7 +167,11 @@ func (r *reading) service(o *Object, field, kind, name string) (int, error) {
 		if kind == "" {
 			kind = "Deployment"
 		}
-		r.today.Aside = append(r.today.Aside, fmt.Sprintf("%s is for %s %s, which is no service of the run", o, kind, name))
+		what := "no service of the run"
+		if r.lenient {
+			what = "not there"
+		}
+		r.today.Aside = append(r.today.Aside, fmt.Sprintf("%s is for %s %s, which is %s", o, kind, name, what))
 	}
 	return at, nil
 }
@@ -172,22 +196,14 @@ func (r *reading) takeWorkload(o *Object) error {
 		r.today.Aside = append(r.today.Aside, o.String()+" is no service of the run")
 		return nil
 	}
-	var d appsv1.Deployment // a StatefulSet has these fields too
-	if err := o.into(&d); err != nil {
+	read, err := workloadOf(o)
+	if err != nil {
 		return err
 	}
 	if other := r.of[at].workload; other != nil {
 		return o.faultf("%s has the same name: choose a namespace with --namespace", other.object)
 	}
-	w := &scaledWorkload{object: o, replicas: 1}
-	if d.Spec.Replicas != nil {
-		w.replicas = int(*d.Spec.Replicas)
-	}
-	for i := range d.Spec.Template.Spec.Containers {
-		requests := d.Spec.Template.Spec.Containers[i].Resources.Requests
-		w.cpu += requests.Cpu().AsApproximateFloat64()
-		w.memory += requests.Memory().AsApproximateFloat64()
-	}
+	w := &scaledWorkload{object: o, replicas: read.Replicas, cpu: read.CPU, memory: float64(read.Memory)}
 	r.of[at].workload = w
 	size := r.app.Services[at].Size
 	for _, of := range []struct {
@@ -269,11 +285,17 @@ func (r *reading) takeHPA(o *Object) error {
 	if at < 0 {
 		return err
 	}
-	found := &horizontal{object: o, method: "hpa", behaviour: behaviourSettings(h.Spec.Behavior), least: 1, most: int(h.Spec.MaxReplicas)}
+	found := &horizontal{object: o, method: "hpa", behaviour: behaviourSettings(h.Spec.Behavior), least: 1, most: int(h.Spec.MaxReplicas),
+		downWindow: downWindow(h.Spec.Behavior)}
 	if h.Spec.MinReplicas != nil {
 		found.least = int(*h.Spec.MinReplicas)
 	}
 	metrics, err := r.hpaMetrics(o, h.Spec.Metrics, &r.app.Services[at])
+	if err != nil && r.lenient {
+		r.leaveOut(o, "its metrics (%s): no policy here scales by them", metricNames(h.Spec.Metrics))
+		found.method = ""
+		return r.setHorizontal(at, found)
+	}
 	if err != nil {
 		return err
 	}
@@ -293,7 +315,7 @@ func hpaOf(o *Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 				Target *int32 `json:"targetCPUUtilizationPercentage"`
 			} `json:"spec"`
 		}
-		if err := o.into(&old); err != nil {
+		if err := o.Into(&old); err != nil {
 			return nil, err
 		}
 		if old.Spec.Target != nil {
@@ -302,7 +324,7 @@ func hpaOf(o *Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	default:
 		return nil, o.faultf("apiVersion is %q, must be autoscaling/v2: write it with kubectl get hpa.v2.autoscaling -o yaml", o.APIVersion)
 	}
-	if err := o.into(h); err != nil {
+	if err := o.Into(h); err != nil {
 		return nil, err
 	}
 	if len(h.Spec.Metrics) == 0 {

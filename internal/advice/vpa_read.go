@@ -88,7 +88,7 @@ type containerPolicy struct {
 // takeVPA reads a VerticalPodAutoscaler.
 func (r *reading) takeVPA(o *Object) error {
 	var of verticalPodAutoscaler
-	if err := o.into(&of); err != nil {
+	if err := o.Into(&of); err != nil {
 		return err
 	}
 	at, err := r.service(o, "targetRef", of.Spec.TargetRef.Kind, of.Spec.TargetRef.Name)

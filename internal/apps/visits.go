@@ -1,6 +1,10 @@
 package apps
 
-import "github.com/loadline/loadline"
+import (
+	"errors"
+
+	"github.com/loadline/loadline"
+)
 
 // Visits gives the expected visits of one request: kind by kind, service by
 // service, nothing browned out.
@@ -31,6 +35,20 @@ func Mix(app *loadline.App, perKind [][]float64) []float64 {
 		}
 	}
 	return sum
+}
+
+// Busiest is the service that uses most CPU.
+func Busiest(app *loadline.App) (int, error) {
+	service, most := -1, 0.0
+	for s, seconds := range Mix(app, CPUSeconds(app)) {
+		if seconds > most {
+			service, most = s, seconds
+		}
+	}
+	if service < 0 {
+		return 0, errors.New("no service uses any CPU")
+	}
+	return service, nil
 }
 
 func perKind(app *loadline.App, of func(*loadline.Call) float64) [][]float64 {

@@ -30,6 +30,7 @@ var measures = []struct {
 	{"mean_replicas", func(r *Record) result.Number { return r.Result.MeanReplicas }},
 	{"changes", func(r *Record) result.Number { return r.Result.Changes }},
 	{"optional_dropped_ratio", func(r *Record) result.Number { return r.Result.OptionalDroppedRatio }},
+	{"degraded_ratio", func(r *Record) result.Number { return r.Result.Degraded() }},
 	{"mean_ms", func(r *Record) result.Number { return r.Result.Latency.Mean }},
 	{"p50_ms", func(r *Record) result.Number { return r.Result.Latency.P50 }},
 	{"p66_ms", func(r *Record) result.Number { return r.Result.Latency.P66 }},

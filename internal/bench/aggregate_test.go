@@ -14,9 +14,10 @@ import (
 func madeRecord(policy, label string, seed uint64, coreHours, over float64, axes ...string) *Record {
 	return &Record{
 		Key: label + string(rune('0'+seed)), Seed: seed, Axes: axes,
-		Case:   Case{App: "a", Workload: "w", Policy: policy, Label: label, Perturbation: none, Engine: "event"},
-		Result: result.Result{CoreHours: result.Number(coreHours), Bill: result.Number(coreHours), OverSLORatio: result.Number(over)},
-		Bound:  2,
+		Case: Case{App: "a", Workload: "w", Policy: policy, Label: label, Perturbation: none, Engine: "event"},
+		Result: result.Result{CoreHours: result.Number(coreHours), Bill: result.Number(coreHours), OverSLORatio: result.Number(over),
+			DegradedRatio: result.Number(over)},
+		Bound: 2,
 	}
 }
 

@@ -120,7 +120,7 @@ func (s *search) evaluateBeyond(ctx context.Context, t Try) ([]float64, error) {
 
 // overOf a run: without a request none was over the SLO.
 func overOf(out *simulate.Outcome) float64 {
-	if over := float64(out.Result.OverSLORatio); !math.IsNaN(over) {
+	if over := float64(out.Result.Degraded()); !math.IsNaN(over) {
 		return over
 	}
 	return 0

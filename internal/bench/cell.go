@@ -204,6 +204,13 @@ func (m Matrix) checkCell(c *cell) error {
 			faults = append(faults, fmt.Errorf("policy %s: it starts with a history, and cannot be calibrated as well", p.Label))
 		case p.Warm && !learnsHistory(p.Spec):
 			faults = append(faults, fmt.Errorf("policy %s: it cannot start with a history; planner can", p.Label))
+		case p.Calibrated && p.Guard != "":
+			faults = append(faults, fmt.Errorf("policy %s: settings are searched without the guards; leave out one of them", p.Label))
+		case p.Guard != "" && p.needsSearch():
+			faults = append(faults, fmt.Errorf("policy %s: it repeats a schedule, and cannot be guarded", p.Label))
+		case p.Brownout && len(c.app.Model.Tenants) > 0:
+			faults = append(faults, fmt.Errorf("policy %s: brownout is for one application, and there are %d: use %s instead", p.Label,
+				len(c.app.Model.Tenants), guardedSuffix))
 		case p.Calibrated && p.needsSearch():
 			faults = append(faults, fmt.Errorf("policy %s: it is searched for each run, and cannot be calibrated", p.Label))
 		case p.Calibrated && len(c.alone) == 0: // several were checked alone

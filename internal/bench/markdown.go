@@ -23,6 +23,7 @@ func (r *Results) WriteMarkdown(w io.Writer) error {
 	for _, cell := range cells {
 		writeWinner(&b, cell)
 	}
+	writeAllScenes(&b, cells)
 	for _, cell := range cells {
 		c := cell[0].Case
 		fmt.Fprintf(&b, "\n## %s\n\n", c.heading())
@@ -112,5 +113,5 @@ func writeRow(b *strings.Builder, row Row) {
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %.3g | %.3g | %s | %s | %s | %.0f ms | %.1f | %.0f |\n", row.Case.Label, met, cost,
 		difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
 		float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]),
-		result.Percent(m["over_slo_ratio"].Mean), result.Percent(m["windows_violated_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
+		overText(m), result.Percent(m["windows_violated_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean))
 }

@@ -80,6 +80,7 @@ type Policy struct {
 	Once       bool   // calibrated, with one setting for all applications and workloads
 	Trained    bool   // its model is trained on separate data
 	Warm       bool   // it starts with a history of the days before
+	Brownout   bool   // its guard may turn off the application's optional services
 
 	// As a LoadLine would run it: behind the guard with this fallback rule, at this interval; "" =
 	// without a guard, as a rule of others runs.
@@ -103,6 +104,19 @@ func (p Policy) deployed(s simulate.Spec) simulate.Spec {
 		s.App = &app
 	}
 	s.Guard, s.GuardSettings, s.Interval, s.Axes = p.Guard, p.GuardSettings, p.Interval, p.Axes
+	if p.Brownout {
+		settings := guard.Defaults()
+		if s.GuardSettings != nil {
+			settings = *s.GuardSettings
+		}
+		settings.Brownout.Services = nil
+		for i, optional := range s.App.Optional() {
+			if optional {
+				settings.Brownout.Services = append(settings.Brownout.Services, s.App.Services[i].Name)
+			}
+		}
+		s.GuardSettings = &settings
+	}
 	return s
 }
 
@@ -111,27 +125,44 @@ const (
 	onceSuffix       = "@calibrated-once"
 	trainedSuffix    = "@trained"
 	warmSuffix       = "@warm"
+	guardedSuffix    = "@guarded"
+	brownoutSuffix   = "@brownout"
 )
 
-// ParsePolicy reads "hpa:target=60", "hpa@calibrated", "hpa@calibrated-once", "drpc@trained" or
-// "planner@warm", optionally after a label, a colon and a space: "tight: hpa:target=90".
+// guardRule is the fallback rule of a LoadLine that names none.
+const guardRule = "hpa"
+
+// ParsePolicy reads "hpa:target=60", "hpa@calibrated", "hpa@calibrated-once", "drpc@trained",
+// "planner@warm", "planner@warm@guarded" or "planner@warm@brownout", optionally after a label, a
+// colon and a space: "tight: hpa:target=90".
 func ParsePolicy(text string) Policy {
 	label, spec, named := strings.Cut(text, ": ")
 	if !named {
 		label, spec = "", text
 	}
 	p := Policy{Spec: strings.TrimSpace(spec), Label: strings.TrimSpace(label)}
-	if bare, ok := strings.CutSuffix(p.Spec, onceSuffix); ok {
-		p.Spec, p.Calibrated, p.Once = bare, true, true
-	}
-	if bare, ok := strings.CutSuffix(p.Spec, calibratedSuffix); ok {
-		p.Spec, p.Calibrated = bare, true
-	}
-	if bare, ok := strings.CutSuffix(p.Spec, trainedSuffix); ok {
-		p.Spec, p.Trained = bare, true
-	}
-	if bare, ok := strings.CutSuffix(p.Spec, warmSuffix); ok {
-		p.Spec, p.Warm = bare, true
+	for cut := true; cut; {
+		bare, last := p.Spec, ""
+		if at := strings.LastIndexByte(p.Spec, '@'); at >= 0 {
+			bare, last = p.Spec[:at], p.Spec[at:]
+		}
+		switch last {
+		case onceSuffix:
+			p.Calibrated, p.Once = true, true
+		case calibratedSuffix:
+			p.Calibrated = true
+		case trainedSuffix:
+			p.Trained = true
+		case warmSuffix:
+			p.Warm = true
+		case guardedSuffix:
+			p.Guard = guardRule
+		case brownoutSuffix:
+			p.Guard, p.Brownout = guardRule, true
+		default:
+			bare, cut = p.Spec, false
+		}
+		p.Spec = bare
 	}
 	p.Spec = policy.Canonical(p.Spec)
 	if p.Label == "" {
@@ -147,6 +178,12 @@ func ParsePolicy(text string) Policy {
 		}
 		if p.Warm {
 			p.Label += " (warm)"
+		}
+		switch {
+		case p.Brownout:
+			p.Label += " (guarded, brownout)"
+		case p.Guard != "":
+			p.Label += " (guarded)"
 		}
 	}
 	return p

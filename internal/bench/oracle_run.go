@@ -127,7 +127,7 @@ func startsUnder(j job, jobs []job, records []*Record) []start {
 
 func figuresOf(r *Record) Try {
 	t := Try{Spec: r.Result.Policy, Engine: r.Case.Engine, Bill: float64(r.Result.Bill), CoreHours: float64(r.Result.CoreHours)}
-	if over := float64(r.Result.OverSLORatio); !math.IsNaN(over) {
+	if over := float64(r.Result.Degraded()); !math.IsNaN(over) {
 		t.Over = over
 	}
 	return t

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -115,22 +114,8 @@ func wake(n pool.Neighbours, duration time.Duration) pool.Neighbours {
 	return n
 }
 
-// busiest is the service that uses most CPU.
-func busiest(app *loadline.App) (int, error) {
-	service, most := -1, 0.0
-	for s, seconds := range apps.Mix(app, apps.CPUSeconds(app)) {
-		if seconds > most {
-			service, most = s, seconds
-		}
-	}
-	if service < 0 {
-		return 0, errors.New("no service uses any CPU")
-	}
-	return service, nil
-}
-
 func heavierVersion(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
-	s, err := busiest(app)
+	s, err := apps.Busiest(app)
 	return []sim.Disturbance{{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: 2}}}, err
 }
 
@@ -145,7 +130,7 @@ type release struct{ after, factor float64 }
 
 func releases(all ...release) func(*loadline.App, time.Duration) ([]sim.Disturbance, error) {
 	return func(app *loadline.App, middle time.Duration) ([]sim.Disturbance, error) {
-		s, err := busiest(app)
+		s, err := apps.Busiest(app)
 		var list []sim.Disturbance
 		for _, r := range all {
 			at := time.Duration(r.after * 2 * float64(middle))
@@ -158,7 +143,7 @@ func releases(all ...release) func(*loadline.App, time.Duration) ([]sim.Disturba
 // slowMinute is what a cold cache or a lock does to a service.
 func slowMinute(app *loadline.App, at time.Duration) ([]sim.Disturbance, error) {
 	const factor = 5
-	s, err := busiest(app)
+	s, err := apps.Busiest(app)
 	return []sim.Disturbance{
 		{At: at, Version: &sim.VersionChange{Service: s, CPUFactor: factor}},
 		{At: at + time.Minute, Version: &sim.VersionChange{Service: s, CPUFactor: 1. / factor}},

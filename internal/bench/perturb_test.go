@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/workload"
@@ -102,7 +103,7 @@ func TestSeasonsAreTunedOnEarlierDays(t *testing.T) {
 	if len(scenes) != 3 {
 		t.Fatalf("%d scenes", len(scenes))
 	}
-	s, err := busiest(scenes[0].App.Model)
+	s, err := apps.Busiest(scenes[0].App.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,15 +89,15 @@ func Suites() []Suite {
 		{
 			Name: "bar",
 			About: "boutique at ten times its load on an elastic pool of 4-core nodes that take 45 s, CPU limits lifted for all: HPA at 30 to " +
-				"100 % and the oracle, under two hours each of diurnal, bursty and flash load and of six windows of public traces; 5 seeds, " +
-				"about two hours on two cores",
+				"100 %, the best rule for each scene and the one setting of rules that is safe in all, tuned on earlier data, the planner " +
+				"and the oracle, under two hours each of diurnal, bursty and flash load and of six windows of public traces; 5 seeds, some hours",
 			scenes: barScenes(),
 			matrix: Matrix{Policies: barPolicies(), Seeds: 5, WarmUp: settled, Baseline: "hpa at 80 %"},
 		},
 		{
 			Name: "planner",
-			About: "the scenes of bar: the planner with and without a history and without its parts, HPA at 80 %, the best rule for each " +
-				"scene, and the one setting of rules that is safe in all; 5 seeds",
+			About: "the scenes of bar: the planner without a history and without its parts, behind the guards, and with brownout; 5 seeds; " +
+				"shares its runs with bar in the same folder",
 			scenes: barScenes(),
 			matrix: Matrix{Policies: planners(), Seeds: 5, WarmUp: settled},
 		},

@@ -271,21 +271,29 @@ func barScenes() []listed {
 	return all
 }
 
+// barPolicies are HPA by hindsight, the rules tuned on earlier data, and the planner: with a history
+// behind the guards, as a LoadLine runs it, without them, and without a history.
 func barPolicies() []Policy {
 	var all []Policy
 	for target := 30; target <= 100; target += 10 {
 		all = append(all, ParsePolicy(fmt.Sprintf("hpa at %d %%: hpa:target=%d,limits=lifted", target, target)))
 	}
-	return append(all, ParsePolicy("oracle"))
+	for _, spec := range []string{
+		"rules@calibrated", "rules@calibrated-once", "planner@warm@guarded", "planner@warm", "planner", "oracle",
+	} {
+		all = append(all, ParsePolicy(spec))
+	}
+	return all
 }
 
-// planners are the planner, and what it is compared with. Rules are tuned on earlier data.
+// planners are the planner, without its parts, and with brownout.
 func planners() []Policy {
 	var all []Policy
 	for _, spec := range []string{
-		"hpa at 80 %: hpa:target=80,limits=lifted", "rules@calibrated", "rules@calibrated-once", "planner@warm", "planner",
+		"hpa at 80 %: hpa:target=80,limits=lifted", "planner@warm", "planner",
 		"without forecast: planner:forecast=off@warm", "with reserve: planner:reserve=on@warm", "without sizes: planner:vertical=off@warm",
 		"without front door: planner:front-door=off@warm", "without feedback: planner:feedback=off@warm",
+		"hpa at 80 %, brownout: hpa:target=80,limits=lifted@brownout", "planner@warm@guarded", "planner@warm@brownout",
 	} {
 		all = append(all, ParsePolicy(spec))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -54,7 +55,7 @@ func seasons() ([]Scene, error) {
 
 // released is an application after releases of the service that uses most CPU.
 func released(a App, factor float64) (App, error) {
-	s, err := busiest(a.Model)
+	s, err := apps.Busiest(a.Model)
 	if err != nil || factor == 1 {
 		return a, err
 	}

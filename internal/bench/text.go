@@ -47,7 +47,7 @@ func (r *Results) writeCell(b *strings.Builder, from int) {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.3g\t%.3g\t%s\t%s\t%.0f ms\t%.1f\t%.0f\t%s\n", row.Case.Label, spread(m["bill"]),
 			difference(row.Against["bill"], m["bill"]), above(row.AboveOracle, m["bill"]), above(row.AboveBound, m["bill"])+belowSign(row),
 			float64(m["allocated_core_hours"].Mean), float64(m["used_core_hours"].Mean), spread(m["core_hours"]),
-			result.Percent(m["over_slo_ratio"].Mean), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
+			overText(m), float64(m["p99_ms"].Mean), float64(m["mean_replicas"].Mean), float64(m["changes"].Mean), verdict)
 	}
 	t.Flush()
 	for _, row := range cell {

@@ -1,3 +1,5 @@
+//go:build !js
+
 package history
 
 import (
@@ -12,13 +14,6 @@ import (
 
 	"github.com/loadline/loadline/internal/suggest"
 )
-
-// Options select a part of a history. The zero value is all of it.
-type Options struct {
-	From, To time.Time     // steps that end after From and not after To; zero = open
-	Last     time.Duration // only so much of the end; zero = all
-	Services []string      // these, and their calls in both directions; empty = all
-}
 
 // Read reads the history in a folder, or a part of it, in the form that Tidy makes.
 func Read(dir string, o Options) (*History, error) {

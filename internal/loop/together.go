@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,48 +19,66 @@ type ticker struct {
 	next time.Time
 }
 
-// Together runs several loops with one clock, each as Run does, until the given instant: one for each
+// Joint is several loops with one clock, and what else happens on their cluster: one loop for each
 // application of a simulated cluster. At one instant plans that are due are applied first, then come
 // the passes in the order of the loops, then the others.
-func Together(ctx context.Context, until time.Time, loops []*Loop, others ...Periodic) error {
-	clock := loops[0].Clock
-	var tickers []ticker
+type Joint struct {
+	clock   Clock
+	loops   []*Loop
+	tickers []ticker
+}
+
+// Join puts loops on one clock, that of the first. Their first passes are due now.
+func Join(loops []*Loop, others ...Periodic) (*Joint, error) {
+	j := &Joint{clock: loops[0].Clock, loops: loops}
 	for _, l := range loops {
 		period := l.Policy.Needs().Period
 		if period <= 0 {
-			return fmt.Errorf("policy %s: its period is %v and must be positive", l.Policy.Name(), period)
+			return nil, fmt.Errorf("policy %s: its period is %v and must be positive", l.Policy.Name(), period)
 		}
-		defer l.dropInFlight()
 		pass := func(ctx context.Context, _ time.Time) error {
 			_, err := l.Step(ctx)
 			return err
 		}
-		tickers = append(tickers, ticker{Periodic{period, pass}, clock.Now()})
+		j.tickers = append(j.tickers, ticker{Periodic{period, pass}, j.clock.Now()})
 	}
 	for _, p := range others {
-		tickers = append(tickers, ticker{p, clock.Now()})
+		j.tickers = append(j.tickers, ticker{p, j.clock.Now()})
 	}
-	for at, more := earliest(until, tickers, loops); more; at, more = earliest(until, tickers, loops) {
-		if err := clock.WaitUntil(ctx, at); err != nil {
+	return j, nil
+}
+
+// Until runs the loops, each as Run does, until the given instant: ticks at that instant are left to
+// the next call. In how many parts a run is made does not change it.
+func (j *Joint) Until(ctx context.Context, until time.Time) error {
+	for at, more := earliest(until, j.tickers, j.loops); more; at, more = earliest(until, j.tickers, j.loops) {
+		if err := j.clock.WaitUntil(ctx, at); err != nil {
 			return err
 		}
-		for _, l := range loops {
+		for _, l := range j.loops {
 			if err := l.applyDue(ctx); err != nil {
 				return err
 			}
 		}
-		for i := range tickers {
-			t := &tickers[i]
+		for i := range j.tickers {
+			t := &j.tickers[i]
 			if t.next.After(at) || !t.next.Before(until) {
 				continue
 			}
 			if err := t.Do(ctx, at); err != nil {
 				return err
 			}
-			t.next = NextTick(t.next, t.Every, clock.Now())
+			t.next = NextTick(t.next, t.Every, j.clock.Now())
 		}
 	}
-	return clock.WaitUntil(ctx, until)
+	return j.clock.WaitUntil(ctx, until)
+}
+
+// End records the plans that will not be applied.
+func (j *Joint) End() {
+	for _, l := range slices.Backward(j.loops) {
+		l.dropInFlight()
+	}
 }
 
 // earliest is when something is next due: a tick before the end, or a plan until then.

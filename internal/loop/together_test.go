@@ -12,6 +12,16 @@ import (
 	"github.com/loadline/loadline/internal/loop"
 )
 
+// together runs joined loops until an instant, and ends them.
+func together(ctx context.Context, until time.Time, loops []*loop.Loop, others ...loop.Periodic) error {
+	j, err := loop.Join(loops, others...)
+	if err != nil {
+		return err
+	}
+	defer j.End()
+	return j.Until(ctx, until)
+}
+
 // Two loops with one clock act as each alone: at their own periods, after their own delays, and one
 // that cannot observe does not hold the other.
 func TestLoopsTogetherActAsAlone(t *testing.T) {
@@ -25,7 +35,7 @@ func TestLoopsTogetherActAsAlone(t *testing.T) {
 			aCluster.observeErr = errors.New("connection refused")
 		}
 		var ticks []time.Duration
-		err := loop.Together(context.Background(), start.Add(31*time.Second), []*loop.Loop{a, b}, loop.Periodic{Every: 10 * time.Second,
+		err := together(context.Background(), start.Add(31*time.Second), []*loop.Loop{a, b}, loop.Periodic{Every: 10 * time.Second,
 			Do: func(_ context.Context, now time.Time) error {
 				ticks = append(ticks, now.Sub(start))
 				bCluster.now = now
@@ -59,13 +69,13 @@ func TestLoopsTogetherActAsAlone(t *testing.T) {
 func TestTogetherEndsWithAnError(t *testing.T) {
 	l, _, _ := newLoop(fakePolicy{loadline.Needs{Period: time.Second}, oneMore})
 	full := errors.New("full")
-	err := loop.Together(context.Background(), start.Add(time.Minute), []*loop.Loop{l}, loop.Periodic{Every: time.Second,
+	err := together(context.Background(), start.Add(time.Minute), []*loop.Loop{l}, loop.Periodic{Every: time.Second,
 		Do: func(context.Context, time.Time) error { return full }})
 	if !errors.Is(err, full) {
 		t.Error(err)
 	}
 	l, _, _ = newLoop(fakePolicy{})
-	if err := loop.Together(context.Background(), start.Add(time.Minute), []*loop.Loop{l}); err == nil {
+	if err := together(context.Background(), start.Add(time.Minute), []*loop.Loop{l}); err == nil {
 		t.Error("a policy without a period ran")
 	}
 }

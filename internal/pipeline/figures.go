@@ -21,7 +21,7 @@ type part struct {
 // add one stretch.
 func (e *Entry) add(dir string, row *bench.Row, p part) error {
 	e.Policy, e.Fallback = row.Case.Policy, row.Case.Guard
-	figures := Figures{Stretch: row.Case.Workload, Over: row.Measures["over_slo_ratio"].Mean,
+	figures := Figures{Stretch: row.Case.Workload, Over: row.Measures["degraded_ratio"].Mean,
 		SLORatio: row.Measures["worst_slo_ratio"].Mean}
 	for _, key := range row.Runs {
 		record, err := bench.ReadRecord(dir, key)
@@ -72,7 +72,7 @@ func (e *Entry) weigh(p part) {
 			month += weight * hoursPerMonth * perHour(r, p.on)
 			rate := float64(r.Result.Requests) / (hoursOf(r) - p.lead)
 			requests += weight * rate
-			over += weight * rate * float64(notNaN(r.Result.OverSLORatio))
+			over += weight * rate * float64(notNaN(r.Result.Degraded()))
 			hours := result.Number(hoursOf(r))
 			e.Replicas += each * r.Result.MeanReplicas
 			e.ReplicaChanges += each * result.Number(r.ReplicaChanges) / hours

@@ -104,5 +104,5 @@ func (q Question) Ask(ctx context.Context, c Candidate) (Estimate, error) {
 		}
 		return Estimate{}, fmt.Errorf("estimate %s: %w", c.Label, err)
 	}
-	return Estimate{c.Label, pipeline.PerMonth(&out.Result, q.Prices), float64(out.Result.OverSLORatio)}, nil
+	return Estimate{c.Label, pipeline.PerMonth(&out.Result, q.Prices), float64(out.Result.Degraded())}, nil
 }

@@ -131,7 +131,7 @@ func packRun(r *bench.Record) (*run, error) {
 	}
 	out := &run{
 		key: r.Key, program: r.Program, seed: r.Seed, latency: r.Latency, story: packed,
-		bill: float64(r.Result.Bill), coreHours: float64(r.Result.CoreHours), overSLO: float64(r.Result.OverSLORatio),
+		bill: float64(r.Result.Bill), coreHours: float64(r.Result.CoreHours), overSLO: float64(r.Result.Degraded()),
 	}
 	for _, k := range r.Result.Kinds {
 		out.kinds = append(out.kinds, Kind{Name: k.Name, Percentile: k.SLO.Percentile, SLOMs: k.SLO.Latency})

@@ -32,6 +32,8 @@ var known = []Measure{
 	{"gib_hours", "Memory", "GiB-hours", false, "Integral of the larger of memory request and usage"},
 	{"mean_replicas", "Replicas", "", false, "Pods of all services, averaged over time"},
 	{"optional_dropped_ratio", "Dropped", "%", false, "Share of optional calls dropped by brownout"},
+	{"degraded_ratio", "Over SLO and dropped", "%", false,
+		"Share of requests over the SLO, and optional calls dropped by brownout at their price in such requests; decides if the SLO is met"},
 	{"decision_us", "CPU per decision", "µs", false, "CPU time of one decision; differs from run to run"},
 }
 

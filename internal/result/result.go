@@ -49,6 +49,9 @@ type Result struct {
 	MeanReplicas         Number  `json:"mean_replicas"`
 	Changes              Number  `json:"changes"`
 	OptionalDroppedRatio Number  `json:"optional_dropped_ratio"`
+	// DegradedRatio is OverSLORatio and the dropped optional calls at their price, which is in units of
+	// one request over its SLO: it decides whether the SLO was met, so that brownout is never free.
+	DegradedRatio Number `json:"degraded_ratio"`
 
 	Kinds    []Kind    `json:"kinds"`
 	Services []Service `json:"services"`
@@ -137,7 +140,7 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 		AllocatedCoreHours:   Number(m.AllocatedCoreSeconds / 3600),
 		UsedCoreHours:        Number(m.UsedCoreSeconds / 3600),
 	}
-	var ended, failed, over, left, asked, dropped float64
+	var ended, failed, over, left, asked, dropped, price float64
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
 		ended += k.Ended
@@ -157,12 +160,14 @@ func Of(run Run, app *loadline.App, m *sim.Meter) Result {
 		r.GiBHours += Number(s.ByteSeconds / (1 << 30) / 3600)
 		asked += s.OptionalAsked
 		dropped += s.OptionalDropped
+		price += s.OptionalDropped * app.Services[i].OptionalPrice
 		r.Services = append(r.Services, serviceOf(&app.Services[i], s, seconds))
 	}
 	r.OptionalDroppedRatio = ratio(dropped, asked)
 	if len(app.Tenants) > 0 {
 		r.addApplications(app, m, run.Prices)
 	}
+	r.DegradedRatio = r.OverSLORatio + ratio(price, ended)
 	return r
 }
 

@@ -102,7 +102,7 @@ func TestVerdict(t *testing.T) {
 	if !r.SLOMet() || !r.Kinds[0].Met() {
 		t.Error("half a percent over a p99 is allowed")
 	}
-	r.OverSLORatio, r.Kinds[0].OverSLORatio = 0.011, 0.011
+	r.OverSLORatio, r.DegradedRatio, r.Kinds[0].OverSLORatio = 0.011, 0.011, 0.011
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,16 @@ import (
 const CountsIf = 0.01
 
 // SLOMet reports whether the run's cost counts.
-func (r *Result) SLOMet() bool { return float64(r.OverSLORatio) <= CountsIf }
+func (r *Result) SLOMet() bool { return float64(r.Degraded()) <= CountsIf }
+
+// Degraded is what a run is judged by: DegradedRatio, or the share over the SLO in a result from
+// before there was one. NaN without requests.
+func (r *Result) Degraded() Number {
+	if r.DegradedRatio > r.OverSLORatio {
+		return r.DegradedRatio
+	}
+	return r.OverSLORatio
+}
 
 // Met reports whether the kind met its SLO over the whole run.
 func (k *Kind) Met() bool { return float64(k.OverSLORatio) <= 1-float64(k.SLO.Percentile)/100+1e-12 }
@@ -116,16 +125,17 @@ func Money(n Number, currency string) string {
 }
 
 func (r *Result) writeVerdict(b *strings.Builder) {
-	over := float64(r.OverSLORatio)
+	over := fmt.Sprintf("%s of %s over the SLO", Percent(r.OverSLORatio), r.whose())
+	if r.Degraded() > r.OverSLORatio {
+		over += fmt.Sprintf(", %s with dropped optional calls at their price", Percent(r.DegradedRatio))
+	}
 	switch {
-	case math.IsNaN(over):
+	case math.IsNaN(float64(r.OverSLORatio)):
 		fmt.Fprintln(b, "No requests ended: the SLO cannot be evaluated.")
 	case r.SLOMet():
-		fmt.Fprintf(b, "The cost counts: %s of %s over the SLO, at most %g %% allowed.\n", Percent(r.OverSLORatio), r.whose(),
-			100*CountsIf)
+		fmt.Fprintf(b, "The cost counts: %s, at most %g %% allowed.\n", over, 100*CountsIf)
 	default:
-		fmt.Fprintf(b, "The cost does not count: %s of %s over the SLO, more than %g %%.\n", Percent(r.OverSLORatio), r.whose(),
-			100*CountsIf)
+		fmt.Fprintf(b, "The cost does not count: %s, more than %g %%.\n", over, 100*CountsIf)
 	}
 	if r.LeftRatio > 0 {
 		fmt.Fprintf(b, "Users left: %s of all requests were not sent, and count as over the SLO.\n", Percent(r.LeftRatio))

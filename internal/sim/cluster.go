@@ -18,6 +18,7 @@ type Cluster struct {
 	observers []*observer // metrics systems, each with its own settings; the first is that of the whole
 	now       time.Duration
 	onScrape  func(*Reading)
+	blind     bool // nothing is scraped
 }
 
 // NewCluster puts a metrics system in front of an engine. The seed is that of
@@ -30,6 +31,10 @@ func NewCluster(app *loadline.App, engine Engine, metrics Metrics, seed uint64) 
 // The reading is valid during the call only. Nothing else may read the engine: the fluid
 // engine's quantiles cover the time since the last read.
 func (c *Cluster) OnScrape(f func(*Reading)) { c.onScrape = f }
+
+// StopMetrics stops or starts every metrics system. While they are stopped, nothing is scraped, and
+// what was scraped before becomes stale.
+func (c *Cluster) StopMetrics(stopped bool) { c.blind = stopped }
 
 // Now is the simulated instant.
 func (c *Cluster) Now() time.Time { return Time(c.now) }
@@ -78,7 +83,9 @@ func (c *Cluster) scrape() {
 		} else {
 			r.copyFrom(read)
 		}
-		o.store()
+		if !c.blind {
+			o.store()
+		}
 		o.scrapeAt += o.metrics.Scrape
 	}
 }

@@ -45,6 +45,7 @@ func (e *fakeEngine) AdvanceTo(t time.Duration) {
 	}
 }
 func (e *fakeEngine) Apply(p loadline.Plan)                      { e.cp.Apply(p, e.now) }
+func (e *fakeEngine) Disturb(Disturbance)                        {}
 func (e *fakeEngine) Meter() *Meter                              { return e.meter }
 func (e *fakeEngine) ControlPlane() *ControlPlane                { return e.cp }
 func (e *fakeEngine) Finish()                                    {}

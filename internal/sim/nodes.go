@@ -59,6 +59,33 @@ const (
 	nodeLost
 )
 
+// NodeState is what a node is doing, in a word.
+type NodeState string
+
+// States of nodes.
+const (
+	NodeGone     NodeState = "gone" // there is none in the slot
+	NodeComing   NodeState = "coming"
+	NodeUp       NodeState = "up"
+	NodeDraining NodeState = "draining" // takes no pods, and will go
+	NodeLost     NodeState = "lost"
+)
+
+// State of the node.
+func (n *Node) State() NodeState {
+	switch n.state {
+	case nodeComing:
+		return NodeComing
+	case nodeUp:
+		return NodeUp
+	case nodeDoomed, nodeDraining:
+		return NodeDraining
+	case nodeLost:
+		return NodeLost
+	}
+	return NodeGone
+}
+
 // nodeControl is the part of the control plane that concerns nodes.
 type nodeControl struct {
 	nodes   []Node // by slot
@@ -255,6 +282,20 @@ func (c *ControlPlane) runNodes(now time.Duration) {
 	}
 	if c.draining > 0 {
 		c.drainNodes(now)
+	}
+}
+
+// SetNeighbourUse changes the share of each node that neighbours use.
+func (c *ControlPlane) SetNeighbourUse(use float64, now time.Duration) {
+	c.cfg.Cluster.Neighbours.Use = use
+	for i := range c.nodes {
+		if c.nodes[i].state != nodeGone {
+			c.occupy(i, now)
+			c.kubelet.NodeChanged(i)
+		}
+	}
+	if c.nextShape > now { // what is due now is still to come
+		c.nextShape = c.nextUse(now)
 	}
 }
 

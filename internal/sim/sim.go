@@ -27,6 +27,8 @@ type Engine interface {
 	AdvanceTo(t time.Duration)
 	// Apply accepts a plan at the current instant.
 	Apply(p loadline.Plan)
+	// Disturb makes a disturbance happen at the current instant, whatever its At is.
+	Disturb(d Disturbance)
 	// Read fills r with what exporters expose now, reusing its slices.
 	Read(r *Reading)
 	// Meter is what has been measured so far.
@@ -42,6 +44,13 @@ type Arrivals interface {
 	// Rate is the requests per second of a kind (index into App.Kinds) at t,
 	// constant until the returned instant, which is after t.
 	Rate(kind int, t time.Duration) (perSecond float64, until time.Duration)
+}
+
+// Live is a load that may change while a run goes on: an engine asks for a rate when it applies, and
+// not ahead.
+type Live interface {
+	Arrivals
+	Live()
 }
 
 // CPUModel is how a CPU limit is enforced.
@@ -105,6 +114,9 @@ type Disturbance struct {
 	At       time.Duration
 	Version  *VersionChange
 	LoseNode *int // index into ControlPlane.Nodes; see ControlPlane.LoseNode
+	// NeighbourUse is the share of each node that neighbours use from then on. What they request stays,
+	// and so does who pays for the nodes.
+	NeighbourUse *float64
 }
 
 // VersionChange gives a service's versions new weights, as a roll-out would. CPUFactor, if not

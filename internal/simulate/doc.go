@@ -9,7 +9,7 @@
 // samples ([Exposition]); Prometheus makes blocks of it ("promtool tsdb
 // create-blocks-from openmetrics").
 //
-// Reading order: simulate.go (one run), engines.go, timeline.go; history.go (a run as a
+// Reading order: simulate.go (one run), session.go (bit by bit), engines.go, timeline.go; history.go (a run as a
 // history), history_recorder.go (readings become steps), history_sums.go (what is added
 // up during a step); exposition.go (a run as exposed metrics), exposition_istio.go,
 // exposition_cadvisor.go and exposition_kubestate.go (one exporter each),

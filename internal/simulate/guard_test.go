@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/internal/calendar"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/sim"
@@ -273,4 +274,42 @@ func TestGuardedPoliciesSeeWhatTheControllerReads(t *testing.T) {
 			t.Errorf("guard %q: %.1f requests/s are seen 30 s after a jump from 10 to 40, want %v", c.guard, seen, c.want)
 		}
 	}
+}
+
+// TestCalendarHoldsWithoutData: least replicas by the calendar hold in simulation as in a cluster, also
+// while there are no metrics, and end with their window.
+func TestCalendarHoldsWithoutData(t *testing.T) {
+	window, err := calendar.ParseWindow("10 0 * * *", "20 0 * * *", "UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas := map[bool]int{}
+	run := func(lost bool) {
+		spec := smallSpec()
+		settings := guard.Defaults()
+		settings.Calendar = map[string][]guard.Scheduled{spec.App.Services[0].Name: {{Window: window, Replicas: 7}}}
+		spec.Load, spec.Duration, spec.Policy, spec.Guard, spec.GuardSettings = hill{15, 16, 5400}, 15*time.Minute, "static:replicas=2", "hpa",
+			&settings
+		if lost {
+			spec.Perturb.MetricsLoss = 1
+		}
+		spec.Hooks.Decision = func(d *loadline.Decision) {
+			for _, p := range d.Plan.Services {
+				if at := sim.Since(d.At); p.Setting.Replicas.Set && p.Setting.Replicas.Value == 7 {
+					if at < 10*time.Minute {
+						t.Errorf("seven replicas at %v", at)
+					}
+					replicas[lost] = 7
+				}
+			}
+		}
+		if _, err := Run(context.Background(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if replicas[lost] != 7 {
+			t.Errorf("metrics lost: %v: never seven replicas", lost)
+		}
+	}
+	run(false)
+	run(true)
 }

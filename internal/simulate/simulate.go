@@ -12,7 +12,6 @@ import (
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/history"
-	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
@@ -104,7 +103,9 @@ type Hooks struct {
 	Decided func(*loadline.Decision, loadline.Situation)
 	// Scrape is called with what the exporters show at every scrape, before loss, lag and
 	// noise; both are valid during the call only.
-	Scrape  func(*sim.Reading, *sim.ControlPlane)
+	Scrape func(*sim.Reading, *sim.ControlPlane)
+	// Rung is called with every step on the ladder of the guards.
+	Rung    func(guard.Transition)
 	CPUTime func() time.Duration // of this thread, to time decisions
 	// Of, if set, has the Decision and Decided of each of several applications: decisions and
 	// situations are of one application, and refer to its own services.
@@ -265,45 +266,15 @@ func (s Spec) title() string {
 
 // Run simulates. It ends early with the context's error.
 func Run(ctx context.Context, s Spec) (*Outcome, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	tenants, err := s.tenants()
+	session, err := Open(s)
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Deployed: deployedNeeds(tenants)}
-	s = s.perturbed()
-	engine := newEngine(s.Engine, sim.Config{
-		Reserve: out.Deployed.Reserve, RecreateAfter: out.Deployed.RecreateAfter,
-		App: s.App, Load: s.Load, Seed: s.Seed, CPU: s.CPU, WarmUp: s.WarmUp,
-		Cluster: s.Cluster, StartupFactor: s.Perturb.SlowStart, ResizeRestarts: s.Perturb.ResizeRestarts, Disturbances: s.Perturb.Disturbances,
-	})
-	cluster := sim.NewCluster(s.App, engine, s.metrics(tenants[0]), s.Seed)
-	out.Timeline = newTimeline(s.App, s.Duration)
-	cluster.OnScrape(func(r *sim.Reading) {
-		out.Timeline.watch(r, engine.ControlPlane())
-		if s.Hooks.Scrape != nil {
-			s.Hooks.Scrape(r, engine.ControlPlane())
-		}
-		if s.Hooks.Progress != nil {
-			s.Hooks.Progress(r.At)
-		}
-	})
-	loops := make([]*loop.Loop, len(tenants))
-	for i, t := range tenants {
-		loops[i] = s.loop(t, cluster, out)
-	}
-	if err := loop.Together(ctx, sim.Time(s.Duration), loops, s.jointReserve(tenants, cluster)...); err != nil {
+	defer session.Close()
+	if err := session.AdvanceTo(ctx, s.Duration); err != nil {
 		return nil, err
 	}
-	engine.Finish()
-	out.Meter = engine.Meter()
-	out.Result = result.Of(result.Run{
-		Policy: s.title(), App: s.App.Name, Workload: s.Workload, Engine: s.Engine, Seed: s.Seed, Duration: s.Duration,
-		Cluster: s.Cluster.String(), Currency: s.Cluster.Prices.WithDefaults().Currency, Prices: s.Cluster.Prices,
-	}, s.App, out.Meter)
-	return out, nil
+	return session.Finish(), nil
 }
 
 // constraintsOf a namespace with a quota. Where it limits limits, pods without any are not admitted.

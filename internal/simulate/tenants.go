@@ -231,7 +231,12 @@ func (s Spec) loop(t *tenant, cluster *sim.Cluster, out *Outcome) *loop.Loop {
 		run.Splitter = loop.FixedSplit(s.partialOf(t.of))
 	}
 	if t.guarded != nil {
-		t.guarded.Ladder.OnChange = func(step guard.Transition) { out.Rungs = append(out.Rungs, step) }
+		t.guarded.Ladder.OnChange = func(step guard.Transition) {
+			out.Rungs = append(out.Rungs, step)
+			if hooks.Rung != nil {
+				hooks.Rung(step)
+			}
+		}
 		t.guarded.Install(run)
 	}
 	run.Guards = s.guards(t)

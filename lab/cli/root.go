@@ -22,7 +22,7 @@ func NewRoot() *cobra.Command {
 	registerRivals()
 	root := cli.NewProgram("loadline-lab", []cli.Group{
 		{Title: "Experiments", Commands: []*cobra.Command{newPaper(), newStudy(), newTrain()}},
-		{Title: "Validation of the models", Commands: []*cobra.Command{newMeasure(), newValidate(), newEngines(), newForecast()}},
+		{Title: "Validation of the models", Commands: []*cobra.Command{newMeasure(), newDeploy(), newValidate(), newEngines(), newForecast()}},
 		{Title: "Simulated cluster, with the learned rivals", Commands: comparisons()},
 	})
 	root.Short = "Experiments with Loadline: papers, studies, validation and learned rivals"

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/loadline/loadline/lab/burn"
 )
 
 // serverSettings are sent to a server process once it is in its cgroup.
@@ -87,31 +89,8 @@ func burner(workers int) http.Handler {
 			free <- struct{}{}
 			defer func() { <-free }()
 		}
-		burn(ns)
+		burn.CPU(time.Duration(ns), nil)
 	})
-}
-
-// burn uses CPU time on a thread of its own.
-func burn(ns int64) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	end := threadCPU() + ns
-	spins := 0
-	for threadCPU() < end {
-		for range 2000 {
-			spins++
-		}
-	}
-	runtime.KeepAlive(spins) // or the compiler would remove the loop
-}
-
-// threadCPU is the CPU time of the calling thread in ns.
-func threadCPU() int64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		panic(err) // the clock exists on every Linux
-	}
-	return t.Nano()
 }
 
 // timerSlack is that of the server's threads.

@@ -4,21 +4,10 @@ import (
 	"bufio"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestBurnUsesTheCPUTimeAsked(t *testing.T) {
-	runtime.LockOSThread() // the clock is the thread's
-	defer runtime.UnlockOSThread()
-	before := threadCPU()
-	burn((3 * time.Millisecond).Nanoseconds())
-	if used := time.Duration(threadCPU() - before); used < 3*time.Millisecond {
-		t.Errorf("burnt %v of CPU, want 3 ms", used)
-	}
-}
 
 // The server answers, refuses a demand that is no number, and ends with its input.
 func TestServerServesUntilItsInputEnds(t *testing.T) {

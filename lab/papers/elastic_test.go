@@ -89,7 +89,7 @@ func TestElasticRefusesWhatCannotBeTrained(t *testing.T) {
 
 func TestChooseTheCheapestWithinTheSLO(t *testing.T) {
 	tried := func(cost, over result.Number) result.Result {
-		return result.Result{CoreHours: cost, OverSLORatio: over}
+		return result.Result{CoreHours: cost, OverSLORatio: over, DegradedRatio: over}
 	}
 	got := choose([][]result.Result{
 		{tried(3, 0), tried(1, 0.2), tried(2, 0.001)}, // the second violates the SLO

@@ -27,6 +27,7 @@ type Engine struct {
 	app          *loadline.App
 	quota        bool
 	leastRequest bool
+	live         bool // the load may change during the run
 
 	now   int64
 	queue queue
@@ -95,6 +96,7 @@ func New(cfg sim.Config) *Engine {
 		phase:        sim.TenantStreams(app, cfg.Seed, sim.StreamPhase),
 		jitter:       sim.TenantStreams(app, cfg.Seed, sim.StreamClients),
 	}
+	_, e.live = cfg.Load.(sim.Live)
 	var roots []int32
 	edges := sim.Edges(app)
 	e.calls, roots, e.deadlines = compile(app, edges)
@@ -276,6 +278,8 @@ func (e *Engine) happen() {
 	switch top.kind {
 	case arrival:
 		e.arrive(top.id)
+	case rateOver:
+		e.scheduleArrival(top.id)
 	case waitOver:
 		e.waitDone(top.id)
 	case giveUp:
@@ -294,10 +298,21 @@ func (e *Engine) control(at int64) {
 		e.disturb(e.cfg.Disturbances[e.disturbed])
 		e.disturbed++
 	}
+	e.runControl()
+}
+
+// runControl lets the control plane act now.
+func (e *Engine) runControl() {
 	e.cp.Run(e.time())
 	e.serveHolders()
 	e.nextControl = int64(e.cp.Next())
 	e.cpDirty = false
+}
+
+// Disturb makes a disturbance happen now.
+func (e *Engine) Disturb(d sim.Disturbance) {
+	e.disturb(d)
+	e.runControl()
 }
 
 func (e *Engine) nextDisturbance() int64 {
@@ -310,6 +325,9 @@ func (e *Engine) nextDisturbance() int64 {
 func (e *Engine) disturb(d sim.Disturbance) {
 	if d.LoseNode != nil {
 		e.cp.LoseNode(*d.LoseNode, e.time())
+	}
+	if d.NeighbourUse != nil {
+		e.cp.SetNeighbourUse(*d.NeighbourUse, e.time())
 	}
 	if c := d.Version; c != nil {
 		s := &e.services[c.Service]

@@ -20,6 +20,7 @@ const (
 	timers
 
 	arrival     // id: kind of request
+	rateOver    // id: kind of request; its rate is known up to now
 	waitOver    // id: visit
 	giveUp      // id: index into Engine.deadlines; at most one each
 	backoffOver // id: visit

@@ -39,6 +39,10 @@ func (e *Engine) scheduleArrival(kind int32) {
 		if src.until == never {
 			return
 		}
+		if e.live { // the rate after it is not known yet
+			e.queue.push(src.until, rateOver, kind)
+			return
+		}
 		at = float64(src.until)
 	}
 }

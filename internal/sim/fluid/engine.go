@@ -262,9 +262,19 @@ func (e *Engine) nextDisturbance() time.Duration {
 	return e.cfg.Disturbances[e.disturbed].At
 }
 
+// Disturb makes a disturbance happen now.
+func (e *Engine) Disturb(d sim.Disturbance) {
+	e.disturb(d)
+	e.cp.Run(e.now)
+	e.nextControl = e.cp.Next()
+}
+
 func (e *Engine) disturb(d sim.Disturbance) {
 	if d.LoseNode != nil {
 		e.cp.LoseNode(*d.LoseNode, e.now)
+	}
+	if d.NeighbourUse != nil {
+		e.cp.SetNeighbourUse(*d.NeighbourUse, e.now)
 	}
 	if c := d.Version; c != nil {
 		s := &e.services[c.Service]

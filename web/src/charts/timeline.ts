@@ -29,6 +29,8 @@ export interface Panel {
   log?: boolean;
   /** Common end of the axis, for panels that are compared. */
   range?: [number, number];
+  /** The values of the lines change: the axis follows them. */
+  live?: boolean;
 }
 
 export interface TimelineFrame {
@@ -56,7 +58,7 @@ export function timeline(frame: TimelineFrame): Chart {
     {
       padding: [null, 32, null, null], // for the last label of the time axis
       cursor: { sync: { key: frame.key, scales: ["x", null] }, y: false, points: { size: 6 }, drag: { x: true, y: false } },
-      scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1, range } },
+      scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1, range: panel.live ? () => rangeOf(panel) : range } },
       axes: [timeAxis(), panel.log ? logAxis({ size: 60 }, panel.format) : valueAxis(60, panel.format)],
       series: [{}, ...panel.lines.map((line) => series(line))],
       hooks: { draw: [(u) => panel.levels?.forEach((level) => drawLevel(u, level, "x", "y"))] },

@@ -2,7 +2,7 @@
 
 import { decimalsOf, figure, fixed, milliseconds, percent } from "../charts/format";
 import type { Measure, Triple } from "./data";
-import { h, s } from "./dom";
+import { h, s } from "../base/dom";
 
 export function format(measure: Measure, v: number | null): string {
   if (measure.unit === "%") return percent(v);

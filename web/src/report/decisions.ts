@@ -2,7 +2,7 @@
 
 import { clock } from "../charts/format";
 import type { Decision, Story } from "./data";
-import { h, select } from "./dom";
+import { h, select } from "../base/dom";
 
 /** Rows that are made at once: a list of thousands would stall the page. */
 const PAGE = 150;

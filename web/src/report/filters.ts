@@ -1,7 +1,7 @@
 // The bar that stays in sight: which applications, workloads and perturbations.
 
 import type { Scenario } from "./data";
-import { h, select } from "./dom";
+import { h, select } from "../base/dom";
 import type { Store } from "./state";
 
 type Axis = "app" | "workload" | "perturbation";

@@ -1,8 +1,8 @@
 // What was compared, by whom, and with what.
 
-import { setTheme, type Theme } from "../charts/theme";
 import type { Summary } from "./data";
-import { h, s } from "./dom";
+import { h } from "../base/dom";
+import { logo, themeButton } from "../base/header";
 
 export function header(summary: Summary): HTMLElement {
   const distinct = (of: (i: number) => string) => new Set(summary.scenarios.map((_, i) => of(i))).size;
@@ -15,7 +15,6 @@ export function header(summary: Summary): HTMLElement {
     ["Baseline", summary.baseline || "none"],
     ["Program", summary.programs.join(", ")],
   ];
-  const mark = s("svg", { class: "logo", viewBox: "0 0 32 32", "aria-hidden": "true" }, s("circle", { cx: 16, cy: 16, r: 10 }), s("path", { d: "M2 16h28" }));
   const made = [
     h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
     summary.programs.length > 1 && h("p", { class: "warning" }, "These runs were made by different versions of the program, which may explain differences."),
@@ -24,7 +23,7 @@ export function header(summary: Summary): HTMLElement {
   return h(
     "header",
     {},
-    h("div", { class: "title" }, mark, h("h1", {}, "Loadline report"), themeButton()),
+    h("div", { class: "title" }, logo(), h("h1", {}, "Loadline report"), themeButton()),
     // A page with an answer begins with it.
     ...(summary.lead ? [h("details", {}, h("summary", {}, "How these runs were made"), ...made)] : made),
   );
@@ -32,17 +31,4 @@ export function header(summary: Summary): HTMLElement {
 
 function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
-}
-
-const THEMES: Theme[] = ["auto", "light", "dark"];
-
-function themeButton(): HTMLElement {
-  let chosen = 0;
-  const button = h("button", { type: "button", class: "quiet", id: "theme" }, "Theme: auto");
-  button.addEventListener("click", () => {
-    chosen = (chosen + 1) % THEMES.length;
-    button.textContent = `Theme: ${THEMES[chosen]}`;
-    setTheme(THEMES[chosen]!);
-  });
-  return button;
 }

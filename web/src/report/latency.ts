@@ -4,7 +4,7 @@ import type { Chart } from "../charts/chart";
 import { curves, slowerThan, type Curve } from "../charts/curves";
 import { milliseconds, percent } from "../charts/format";
 import { openChunk, type Latencies } from "./data";
-import { h, section, select } from "./dom";
+import { h, section, select } from "../base/dom";
 import { highlight, legend } from "./legend";
 import type { Look } from "./policies";
 import { scenarioName, scenarioSelect } from "./scenarios";

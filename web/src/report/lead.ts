@@ -4,7 +4,7 @@
 import { figure, percent } from "../charts/format";
 import { scatter, type Point, type Scatter, type Spread } from "../charts/scatter";
 import type { Lead, Summary, Triple } from "./data";
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { legend } from "./legend";
 import type { Look } from "./policies";
 import { whole } from "./whole";

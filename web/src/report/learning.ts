@@ -3,7 +3,7 @@
 import type { Chart } from "../charts/chart";
 import { figure } from "../charts/format";
 import { progress, type Way } from "../charts/progress";
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { highlight, legend } from "./legend";
 import type { Look } from "./policies";
 import { scenarioName, scenarioSelect } from "./scenarios";

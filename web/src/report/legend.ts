@@ -2,7 +2,7 @@
 // follow the pointer. Each entry can be reached by keyboard.
 
 import type { Chart } from "../charts/chart";
-import { h } from "./dom";
+import { h } from "../base/dom";
 import { badge, type Look } from "./policies";
 
 export interface Entry {

@@ -3,7 +3,7 @@
 import "./style.css";
 import { setTheme } from "../charts/theme";
 import { readSummary } from "./data";
-import { h } from "./dom";
+import { h } from "../base/dom";
 import { filters } from "./filters";
 import { header } from "./header";
 import { latency } from "./latency";

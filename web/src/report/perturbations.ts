@@ -3,7 +3,7 @@
 
 import { figure, percent } from "../charts/format";
 import type { Row } from "./data";
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { badge, type Look } from "./policies";
 import type { Store } from "./state";
 

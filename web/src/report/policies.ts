@@ -5,7 +5,7 @@
 import { SHAPES, type Shape } from "../charts/marks";
 import { colour, hue, HUES } from "../charts/theme";
 import type { Summary } from "./data";
-import { s } from "./dom";
+import { s } from "../base/dom";
 
 export interface Look {
   ink: () => string;

@@ -1,6 +1,6 @@
 // How a scenario is called, and the choice of the one that the charts show.
 
-import { select } from "./dom";
+import { select } from "../base/dom";
 import type { Store } from "./state";
 
 /** The name of a scenario; what all scenarios share is left out. */

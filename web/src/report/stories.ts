@@ -5,7 +5,7 @@ import { figure, percent } from "../charts/format";
 import { moment, timeline, type Panel } from "../charts/timeline";
 import { costUnit, openChunk, times, type Run, type Row, type Story } from "./data";
 import { decisionList } from "./decisions";
-import { h, section, select } from "./dom";
+import { h, section, select } from "../base/dom";
 import { panelsOf } from "./panels";
 import { badge, type Look } from "./policies";
 import { scenarioSelect } from "./scenarios";

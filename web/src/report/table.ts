@@ -2,7 +2,7 @@
 
 import type { Measure, Row } from "./data";
 import { difference, value, whisker } from "./cells";
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { badge, type Look } from "./policies";
 import { scenarioName } from "./scenarios";
 import type { Store } from "./state";

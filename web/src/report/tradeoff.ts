@@ -3,7 +3,7 @@
 import { figure, percent } from "../charts/format";
 import { scatter, type Point, type Scatter, type Spread } from "../charts/scatter";
 import { costUnit, type Row, type Triple } from "./data";
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { legend } from "./legend";
 import type { Look } from "./policies";
 import { scenarioName, scenarioSelect } from "./scenarios";

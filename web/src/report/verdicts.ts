@@ -1,6 +1,6 @@
 // Who wins where, in a sentence each.
 
-import { h, section } from "./dom";
+import { h, section } from "../base/dom";
 import { badge, type Look } from "./policies";
 import { scenarioName } from "./scenarios";
 import type { Store } from "./state";

@@ -4,7 +4,7 @@
 import { figure, milliseconds } from "../charts/format";
 import { timeline, type Line, type Panel } from "../charts/timeline";
 import { openChunk, times, type Kind, type Lead, type Story, type Summary } from "./data";
-import { h } from "./dom";
+import { h } from "../base/dom";
 import type { Look } from "./policies";
 
 interface Drawn {

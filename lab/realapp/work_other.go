@@ -1,0 +1,20 @@
+//go:build !linux
+
+package realapp
+
+import (
+	"errors"
+	"time"
+)
+
+type held struct{}
+
+var errLinux = errors.New("a real application measures the CPU time of its threads, and needs Linux")
+
+func hold(int64) (*held, error) { return nil, errLinux }
+
+func (*held) free() {}
+
+func work(time.Duration, int64) (*held, error) { return nil, errLinux }
+
+func burnOn(float64, time.Duration) {}
