@@ -80,3 +80,7 @@ func readPause(text string, known []string) (all bool, named, unknown []string) 
 	}
 	return all, named, unknown
 }
+
+// TakenOverAnnotation is on an autoscaler that loadline init --take-over has made inert. It
+// has the LoadLine, and what --give-back restores.
+const TakenOverAnnotation = "loadline.dev/taken-over"

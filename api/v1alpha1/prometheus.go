@@ -59,7 +59,7 @@ type PrometheusSource struct {
 	// The preset of queries, named after what measures the traffic. Without preset
 	// and queries the first preset that returns results is used.
 	// +optional
-	// +kubebuilder:validation:Enum=istio;linkerd;otel-spanmetrics;knative;nginx-ingress;cadvisor-ksm
+	// +kubebuilder:validation:Enum=istio;linkerd;otel-spanmetrics;otel-http;knative;nginx-ingress;cadvisor-ksm
 	Preset string `json:"preset,omitempty"`
 
 	// Your own queries: a key of a ConfigMap in this namespace with a file in the

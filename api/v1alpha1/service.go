@@ -41,6 +41,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.movedBy != 'KEDA' || 'Horizontal' in self.axes",message="KEDA scales replicas: add Horizontal to axes, or set movedBy to Scale"
 // +kubebuilder:validation:XValidation:rule="self.resize != 'InPlaceOrRecreate' || self.axes.exists(a, a != 'Horizontal')",message="InPlaceOrRecreate is about sizes: add VerticalRequests or VerticalLimits to axes, or leave resize out"
 // +kubebuilder:validation:XValidation:rule="!has(self.floor) || !has(self.floor.replicas) || self.floor.replicas <= self.bounds.replicas.max",messageExpression="'floor.replicas (%d) is above bounds.replicas.max (%d)'.format([self.floor.replicas, self.bounds.replicas.max])"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || 'Horizontal' in self.axes",message="a schedule is about replicas: add Horizontal to axes"
+// +kubebuilder:validation:XValidation:rule="!has(self.schedule) || self.schedule.all(w, w.replicas <= self.bounds.replicas.max)",message="schedule: replicas are above bounds.replicas.max"
 // +kubebuilder:validation:XValidation:rule="!has(self.floor) || !has(self.floor.cpu) || has(self.bounds.cpu)",message="floor.cpu needs bounds.cpu: resources without bounds are not scaled"
 // +kubebuilder:validation:XValidation:rule="!has(self.floor) || !has(self.floor.cpu) || !has(self.bounds.cpu) || !quantity(string(self.floor.cpu)).isGreaterThan(quantity(string(self.bounds.cpu.max)))",messageExpression="'floor.cpu (' + string(self.floor.cpu) + ') is above bounds.cpu.max (' + string(self.bounds.cpu.max) + ')'"
 // +kubebuilder:validation:XValidation:rule="!has(self.floor) || !has(self.floor.memory) || has(self.bounds.memory)",message="floor.memory needs bounds.memory: resources without bounds are not scaled"
@@ -106,6 +108,14 @@ type Service struct {
 	// that the twin declares, or else the lower bound.
 	// +optional
 	Floor *Floor `json:"floor,omitempty"`
+
+	// Least replicas at certain times, such as working hours. They hold whatever the
+	// policy proposes, and on every rung; of several that are open the largest counts.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Schedule []ScheduledFloor `json:"schedule,omitempty"`
 
 	// This service is not changed while this is true. The annotation
 	// loadline.dev/paused on its workload has the same effect.
@@ -219,4 +229,38 @@ type Floor struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
 	Memory *resource.Quantity `json:"memory,omitempty"`
+}
+
+// ScheduledFloor is least replicas from each occurrence of one cron expression to the
+// next occurrence of another.
+type ScheduledFloor struct {
+	// Name of the schedule, such as office-hours, for the records.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// When it begins, as a cron expression of five fields, such as "0 8 * * 1-5".
+	// Pods need time to start: begin that much earlier.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.matches('^ *([^ ]+ +){4}[^ ]+ *$')",message="must have five fields: minute, hour, day of the month, month, day of the week, such as 0 8 * * 1-5"
+	Start string `json:"start"`
+
+	// When it ends, likewise.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="self.matches('^ *([^ ]+ +){4}[^ ]+ *$')",message="must have five fields: minute, hour, day of the month, month, day of the week, such as 0 20 * * 1-5"
+	End string `json:"end"`
+
+	// The time zone of both, such as Europe/Berlin. Left out, it is UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// The least replicas.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	Replicas int32 `json:"replicas"`
 }

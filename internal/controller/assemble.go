@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,6 +42,7 @@ type application struct {
 	records *records      // nil = decisions are not recorded
 	sink    *slog.Logger  // of what cannot be
 
+	meter    *meter
 	recorder *decisionlog.Recorder // nil = the log is not open
 	outlook  *outlook.Twin         // estimates what changes; nil = there is no twin
 	watch    *watch                // compares the application with its twin; likewise
@@ -77,7 +79,7 @@ func (c *Controller) assemble(ctx context.Context, l *v1alpha1.LoadLine, latest 
 		}
 	}
 	if err := a.guardIt(ctx, models{from, c.Models, spec}, l, c.Now()); err != nil {
-		a.leave()
+		a.leave() // no metrics were read yet: the meter is not open
 		return nil, err
 	}
 	a.loop.Clock = &realClock{now: c.Now}
@@ -101,11 +103,11 @@ func (c *Controller) joinCluster(a *application, l *v1alpha1.LoadLine, from reso
 		Services: a.Targets, Names: names, ScalerHosts: c.ScalerHosts, Now: c.Now,
 	})
 	m := &meter{named: named{c.Live, l.Namespace}, secrets: named{c.Live, l.Namespace}, spec: from, app: a.Application,
-		allow: c.AllowPrometheus, answers: c.Answers, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
+		allow: c.AllowPrometheus, answers: c.Answers, shares: c.shares, log: c.Log.With("loadline", l.Namespace+"/"+l.Name)}
 	if from.ByClass {
 		m.secrets.namespace = c.Namespace
 	}
-	cl.source = m.at
+	cl.source, a.meter = m.at, m
 	cl.timeout = from.Source.Timeout.Span()
 	if cl.timeout == 0 {
 		cl.timeout = 10 * time.Second
@@ -204,7 +206,7 @@ func (a *application) recordIt(log *slog.Logger) {
 	needs := a.loop.Policy.Needs()
 	needs.Delay = 0 // plans are applied at once
 	a.recorder = &decisionlog.Recorder{
-		Log: a.records.log, App: a.App, Needs: needs, Mode: string(a.Mode),
+		Log: a.records, App: a.App, Needs: needs, Mode: string(a.Mode),
 		Rung:   func() string { return a.ladder.State().Rung.String() },
 		Absent: func() []loadline.Diagnosis { return a.cluster.report.Lacking() },
 		Remark: func() string { return a.watch.remark() },
@@ -216,6 +218,11 @@ func (a *application) recordIt(log *slog.Logger) {
 	}
 }
 
+// refusedNews is in the news about a model that is not taken over.
+const refusedNews = " stays in use, since no other can be read: "
+
+func newsRefuses(news string) bool { return strings.Contains(news, refusedNews) }
+
 // renew looks for another model, and returns what changed. A model that is in use is
 // not given up for a file that cannot be read.
 func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.Time) (news string) {
@@ -224,7 +231,7 @@ func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.
 	case found.id == a.model.id && (found.policy == nil) == (a.model.policy == nil) && a.apart == nil:
 		return ""
 	case found.policy == nil && a.model.policy != nil && found.reason != v1alpha1.ReasonModelOld:
-		return fmt.Sprintf("%s stays in use, since no other can be read: %s", a.model.name, found.why)
+		return a.model.name + refusedNews + found.why
 	}
 	a.model = a.joinFleet(found)
 	a.ladder.Offer(a.model.policy, a.model.why)
@@ -236,6 +243,9 @@ func (a *application) renew(ctx context.Context, l *v1alpha1.LoadLine, now time.
 
 func (a *application) close() error {
 	a.leave()
+	if a.meter != nil {
+		a.meter.close()
+	}
 	a.watch.close()
 	return a.records.close()
 }

@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/kedascaler"
 	"github.com/loadline/loadline/internal/metrics/prom"
+	"github.com/loadline/loadline/internal/notify"
 )
 
 // Options of a Controller. Client, Log and Now are needed.
@@ -58,13 +60,19 @@ type Options struct {
 	// LoadLine is deleted; 0 = the defaults.
 	DecisionsMax  int64
 	DecisionsKeep time.Duration
-	DryRun        bool   // nothing is written, whatever the mode
-	Lease         *Lease // that every write needs; nil = none
+	// Recorded is called with each decision that is recorded, in the pass: it must be quick. nil = nothing is.
+	Recorded func(namespace, name string, app *loadline.App, r *decisionlog.Record)
+	// Notify tells other systems of a notice. It must not wait. nil = none are told.
+	Notify func(notify.Notice)
+	DryRun bool   // nothing is written, whatever the mode
+	Lease  *Lease // that every write needs; nil = none
 	// CPUTime of the calling thread, by which estimates are limited; nil = they are not measured.
 	CPUTime func() time.Duration
 	// Agent selects the LoadLines to run: those with this value of the label
 	// v1alpha1.AgentLabel; empty = those without it.
 	Agent string
+	// Sharding selects among these.
+	Sharding Sharding
 }
 
 // Controller runs every LoadLine that it is notified of.
@@ -81,6 +89,7 @@ type Controller struct {
 	released  map[types.NamespacedName]*runner // see release
 	replays   chan struct{}                    // a place for each application whose past is being read
 	estimates chan struct{}                    // the place of the estimate that is running
+	shares    *shares                          // what LoadLines ask of Prometheus together
 	logs      *decisionlog.Store               // nil = none are kept, or logless says why
 	logless   error
 }
@@ -102,6 +111,7 @@ func New(life context.Context, o Options) *Controller {
 	if c.Answers == nil {
 		c.Answers = prom.NewBudget(prom.DefaultBudget)
 	}
+	c.shares = newShares(c.Log)
 	if c.Lease != nil {
 		c.Client = fenced{c.Client, c.Lease}
 	}
@@ -148,6 +158,11 @@ func (c *Controller) reconcile(ctx context.Context, name types.NamespacedName) (
 		if client.IgnoreNotFound(err) != nil {
 			return reconcile.Result{}, err
 		}
+		c.end(name)
+		c.releaser(name, nil)
+		return reconcile.Result{}, nil
+	}
+	if !c.Sharding.Owns(&l) { // another process does all of this for it
 		c.end(name)
 		c.releaser(name, nil)
 		return reconcile.Result{}, nil

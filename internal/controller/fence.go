@@ -31,12 +31,20 @@ type Lease struct {
 	Duration time.Duration // validity of the lease after a renewal
 	Now      func() time.Time
 
+	Sharding Sharding
+	// ByShards: there may be other shards, whose leases are looked at.
+	ByShards bool
+	// Disagreed is called if the first shard has another number of shards; nil = it is not.
+	Disagreed func(error)
+
 	mu          sync.Mutex
 	checked     time.Time // when it was last found to be held
 	expires     time.Time // that renewal
 	transitions int32     // changes of the holder so far
 	known       bool      // transitions is known
 	since       time.Time // passes that began before were interrupted by another holder
+	alone       bool      // no other shard has another number of shards, since
+	aloneAt     int32     // this number of changes of the holder
 }
 
 // checkedFor is how long a successful check holds, for plans with many writes. It is
@@ -115,6 +123,13 @@ func (l *Lease) read(ctx context.Context, now time.Time) error {
 	expires := renewed.Add(duration)
 	if !now.Before(expires) {
 		return fmt.Errorf("%w: the lease %s of %s expired at %s", errStale, l.Key, l.Identity, expires.UTC().Format(time.RFC3339))
+	}
+	transitions := int32(0)
+	if s.LeaseTransitions != nil {
+		transitions = *s.LeaseTransitions
+	}
+	if err := l.agree(ctx, now, transitions); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/kube"
 )
 
@@ -74,5 +75,30 @@ func TestACreatedAgainWorkloadIsRaisedWhileTheSLOBurns(t *testing.T) {
 	}
 	if !c.holds[0].held() {
 		t.Error("the manual change is no longer respected")
+	}
+}
+
+// TestChangesOfAnotherAutoscalerAreNotManual: while an HPA is in control its changes are its own, and
+// after it has been taken over Loadline does not wait.
+func TestChangesOfAnotherAutoscalerAreNotManual(t *testing.T) {
+	s, c := newStage(t)
+	s.pass(t, c, 0, replicas(8))
+	look := func() {
+		t.Helper()
+		var o loadline.Observation
+		if err := c.Observe(t.Context(), &o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.states[0].Conflicts = []kube.Conflict{{Reason: "HPA", Message: "an HPA scales it"}}
+	s.states[0].Replicas, s.states[0].Changed = 3, kube.Change{Manager: "kube-controller-manager", At: s.now.Add(time.Second)}
+	look()
+	if h := c.holds[0]; h.state != v1alpha1.ServiceConflict {
+		t.Fatalf("the hold is %+v", h)
+	}
+	s.states[0].Conflicts = nil
+	look()
+	if c.holds[0].held() {
+		t.Errorf("it waits: %+v", c.holds[0])
 	}
 }

@@ -15,6 +15,10 @@ func (t *desired) noticeManual(s *kube.State, now time.Time, respect time.Durati
 	if !t.replicas.Set || s.Err != nil {
 		return
 	}
+	if len(s.Conflicts) > 0 && !t.brownout { // another autoscaler is in control: its changes are no person's
+		t.replicas = loadline.Opt[int]{}
+		return
+	}
 	want := t.replicas.Value
 	if t.brownout {
 		want = 0

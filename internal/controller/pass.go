@@ -39,6 +39,8 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	stale := r.publishStatus(ctx, a, v)
 	r.renewModel(ctx, a, v)
 	r.publishMetrics(a, v)
+	r.notices.pass(r.latest.Load(), v, a.model, a.ladder.SLOBurns(), r.news)
+	r.notices.drift(r.latest.Load(), &r.newest, v.at)
 	return v, errors.Join(err, stale, r.renewTwin(ctx, a, v))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/decisionlog"
 )
@@ -34,6 +35,15 @@ type records struct {
 	log    *decisionlog.StoredLog // nil = it is not open
 	err    error                  // why the last decision is not recorded
 	reopen time.Time              // when opening it is tried again
+	seen   func(app *loadline.App, r *decisionlog.Record)
+}
+
+// Append writes a record to the log, and shows it to who wants to see each.
+func (r *records) Append(app *loadline.App, record *decisionlog.Record) error {
+	if r.seen != nil {
+		r.seen(app, record)
+	}
+	return r.log.Append(app, record)
 }
 
 // newStore of the decision logs of all applications; nil if none are kept. An error is that of every
@@ -58,12 +68,16 @@ func (c *Controller) recordsOf(l *v1alpha1.LoadLine) *records {
 	if c.Decisions == "" {
 		return nil
 	}
-	return &records{open: func() (*decisionlog.StoredLog, error) {
+	r := &records{open: func() (*decisionlog.StoredLog, error) {
 		if c.logless != nil {
 			return nil, c.logless
 		}
 		return c.logs.Open(l.Namespace, l.Name)
 	}}
+	if c.Recorded != nil {
+		r.seen = func(app *loadline.App, record *decisionlog.Record) { c.Recorded(l.Namespace, l.Name, app, record) }
+	}
+	return r
 }
 
 // ready reports whether the log is open, and opens it if it is time to.

@@ -25,6 +25,7 @@ type runner struct {
 	pulse  pulse // what it does now
 
 	events    eventWriter
+	notices   notices
 	newest    v1alpha1.LoadLineStatus // of the last pass, written or not
 	status    v1alpha1.LoadLineStatus // as last written
 	written   time.Time
@@ -49,6 +50,9 @@ func (c *Controller) newRunner(l *v1alpha1.LoadLine) *runner {
 		c: c, log: c.Log.With("loadline", l.Namespace+"/"+l.Name),
 		poked: make(chan struct{}, 1), ended: make(chan struct{}), events: eventWriter{events: c.Events},
 	}
+	if !c.DryRun {
+		r.notices.send = c.Notify
+	}
 	r.latest.Store(l)
 	r.startFrom(l)
 	return r
@@ -66,7 +70,7 @@ func (c *Controller) start(ctx context.Context, l *v1alpha1.LoadLine, after time
 	r := c.newRunner(l)
 	if before != nil {
 		r.newest, r.status, r.written, r.stored, r.version = before.newest, before.status, before.written, before.stored, before.version
-		r.memory, r.watch = before.memory, before.watch
+		r.memory, r.watch, r.notices.told = before.memory, before.watch, before.notices.told
 	}
 	ctx, r.cancel = context.WithCancel(ctx)
 	go func() {
@@ -184,7 +188,7 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 	clock := &realClock{now: r.c.Now, poked: r.poked, poke: func(ctx context.Context) {
 		r.resizeNewPods(withPass(ctx, r.c.Now(), period), a)
 	}}
-	for at := r.c.Now(); ; at = loop.NextTick(at, period, r.c.Now()) {
+	for at := slotOf(r.c.Now(), period); ; at = loop.NextTick(at, period, r.c.Now()) {
 		if err := clock.WaitUntil(ctx, at); err != nil {
 			return err
 		}
@@ -196,6 +200,16 @@ func (r *runner) passes(ctx context.Context, a *application) error {
 		}
 		r.memory = v.memory
 	}
+}
+
+// slots of an interval at whose beginning passes are made. Passes at the same instant ask Prometheus together,
+// those of other slots keep the work spread.
+const slots = 8
+
+// slotOf is the beginning of the slot that an instant is in. The first pass is made at once.
+func slotOf(now time.Time, period time.Duration) time.Time {
+	into := time.Duration(now.UnixNano()) % max(period/slots, 1)
+	return now.Add(-into) // with the monotonic reading
 }
 
 func (r *runner) close(a *application) {

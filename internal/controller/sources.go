@@ -161,10 +161,12 @@ type meter struct {
 	// allow is where Prometheus may be.
 	allow   prom.AllowList
 	answers *prom.Budget // of the process; nil = none
+	shares  *shares      // of the process; nil = it asks alone
 
 	read   time.Time // when Secrets and ConfigMaps were
 	server prom.Server
 	source *live.Source
+	leave  func() // those it asks with; nil = it asks alone
 }
 
 // at returns the source for an instant. If a Secret can no longer be read, the source
@@ -196,12 +198,9 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	if err := m.allow.Check(server.URL); err != nil {
 		return nil, fmt.Errorf("%s.url: %w", m.spec.Field, err)
 	}
-	c, err := prom.NewClient(server)
+	c, err := newClient(server, m.answers)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.spec.Field, err)
-	}
-	if m.answers != nil {
-		c.Share(m.answers)
 	}
 	preset, err := m.preset(ctx, &m.spec.Source)
 	if err != nil {
@@ -209,5 +208,34 @@ func (m *meter) open(ctx context.Context, server prom.Server) (*live.Source, err
 	}
 	options := live.OptionsFor(m.app, &m.spec.Source, m.namespace, preset)
 	options.Log = m.log
-	return live.New(c, options)
+	var leave func()
+	if m.shares != nil {
+		options.Shared, leave = m.shares.join(server, m.answers)
+	}
+	source, err := live.New(c, options)
+	if err != nil {
+		if leave != nil {
+			leave()
+		}
+		return nil, err
+	}
+	m.close()
+	m.leave = leave
+	return source, nil
+}
+
+// close ends what the source has with others.
+func (m *meter) close() {
+	if m.leave != nil {
+		m.leave()
+		m.leave = nil
+	}
+}
+
+func newClient(server prom.Server, answers *prom.Budget) (*prom.Client, error) {
+	c, err := prom.NewClient(server)
+	if err == nil && answers != nil {
+		c.Share(answers)
+	}
+	return c, err
 }

@@ -18,7 +18,9 @@ type Standby struct {
 	Board   *kedascaler.Board
 	Elected <-chan struct{} // closed when this process holds the lease
 	Agent   string          // whose LoadLines this process decides for, as Options.Agent
-	Log     *slog.Logger
+	// Sharding likewise.
+	Sharding Sharding
+	Log      *slog.Logger
 
 	post func(*kedascaler.Board, *v1alpha1.LoadLine) // postStatus, except in tests
 }
@@ -73,7 +75,7 @@ func (s *Standby) read(now any) {
 	}
 	select {
 	case <-s.Elected:
-		if l.Labels[v1alpha1.AgentLabel] == s.Agent {
+		if l.Labels[v1alpha1.AgentLabel] == s.Agent && s.Sharding.Owns(l) {
 			return // its own decisions are newer
 		}
 	default:

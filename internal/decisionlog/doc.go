@@ -25,7 +25,7 @@
 // loop), line.go (one line), folder.go (the segments), log.go, rotate.go and pack.go (writing),
 // read.go, order.go and find.go (reading); sentence.go (why a service changes, in one sentence, with the
 // twin's estimate); explain.go with explain_change.go, explain_seen.go and explain_figures.go (a
-// decision in plain sentences); replay.go with replay_cluster.go and replay_load.go (another policy
+// decision in plain sentences); explanation.go (the decisions of a log in sentences); replay.go with replay_cluster.go and replay_load.go (another policy
 // over the recorded decisions).
 //
 // A replay is open-loop: the loop runs over the recorded observations and

@@ -12,7 +12,7 @@ import (
 type Recorder struct {
 	Log interface {
 		Append(*loadline.App, *Record) error
-	} // Log or StoredLog
+	} // Log, StoredLog, or what is around one
 	App   *loadline.App
 	Needs loadline.Needs // of the policy
 

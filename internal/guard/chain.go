@@ -21,7 +21,8 @@ import (
 //     step back is a raise like any other, and limited like one.
 //  5. brownout: optional services off under overload. It does not conflict with the
 //     guards above, since it changes an axis of its own.
-//  6. absent, clamp: no other guard may undo them, so none comes after. Clamp
+//  6. calendar: least replicas at times that the user chose, at once.
+//  7. absent, clamp: no other guard may undo them, so none comes after. Clamp
 //     is last: from within the bounds it can only shorten a step, and it takes
 //     nothing below what the others allowed, so their limits hold after it too.
 //
@@ -54,6 +55,9 @@ func Chain(set Settings, app *loadline.App, rule Adviser) []loop.Guard {
 	if d := &set.Brownout; len(d.Services) > 0 {
 		add(NewBrownout(Brownout{Window: d.Window, Rate: d.Rate, MinOver: b.MinOver, Recovered: min(b.ScaleInRate, d.Rate),
 			Recovery: d.Recovery}, app, d.Services, maxAge))
+	}
+	if len(set.Calendar) > 0 {
+		chain = append(chain, NewCalendar(set.Calendar, app))
 	}
 	return append(chain, Absent{MaxAge: maxAge, Settle: set.Starting.Settle}, Clamp{AtOnce: set.Bounds.AtOnce})
 }

@@ -24,6 +24,7 @@ type Settings struct {
 	Burn         BurnSettings
 	Step         StepLimit
 	CoolDown     CoolDownSettings
+	Calendar     map[string][]Scheduled // by the names of services
 	Observed     ObservedSettings
 	Starting     StartingSettings
 	Disagreement DisagreementSettings
@@ -258,6 +259,18 @@ func (s *Settings) validateNamed(app *loadline.App, f *faults) {
 	for _, name := range s.Brownout.Services {
 		if app.ServiceIndex(name) < 0 {
 			f.add("brownout.services: unknown service %q%s", name, suggest.Hint(name, names))
+		}
+	}
+	for name, windows := range s.Calendar {
+		i := app.ServiceIndex(name)
+		if i < 0 {
+			f.add("calendar: unknown service %q%s", name, suggest.Hint(name, names))
+			continue
+		}
+		for j, w := range windows {
+			field := fmt.Sprintf("calendar.%s[%d].replicas", name, j)
+			f.from(field, float64(w.Replicas), 1, 1e6)
+			f.under(field, replicas, float64(w.Replicas), float64(app.Services[i].Bounds.MaxReplicas))
 		}
 	}
 	for name, safe := range s.Floor {

@@ -7,7 +7,12 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/loadline/loadline/internal/tlsfiles"
 )
+
+// TLS names the files of certificates.
+type TLS = tlsfiles.Files
 
 // Defaults of Options.
 const (
@@ -95,5 +100,5 @@ func (o Options) Validate() error {
 	if o.MaxPerPeer < 0 {
 		faults = append(faults, fmt.Errorf("streams of one peer %d: must be positive, or 0 for the default", o.MaxPerPeer))
 	}
-	return errors.Join(append(faults, o.TLS.validate())...)
+	return errors.Join(append(faults, o.TLS.Validate())...)
 }

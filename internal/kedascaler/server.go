@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	pb "github.com/loadline/loadline/internal/kedascaler/externalscaler"
+	"github.com/loadline/loadline/internal/tlsfiles"
 )
 
 // Limits for callers. A request contains a few names; KEDA's connection lives as
@@ -33,8 +33,8 @@ const (
 type Server struct {
 	source  Source
 	options Options
-	certs   *certificates // nil = plain text, or the files do not exist yet
-	await   time.Duration // between two looks for them
+	certs   *tlsfiles.Certificates // nil = plain text, or the files do not exist yet
+	await   time.Duration          // between two looks for them
 }
 
 // New returns a server that answers from the source. The certificates are read
@@ -46,13 +46,12 @@ func New(source Source, options Options) (*Server, error) {
 	if err := options.Validate(); err != nil {
 		return nil, fmt.Errorf("KEDA scaler: %w", err)
 	}
-	s := &Server{source: source, options: options.withDefaults(), await: awaitEvery}
+	s := &Server{source: source, options: options.withDefaults(), await: tlsfiles.AwaitEvery}
 	if options.TLS != (TLS{}) {
-		certs, err := loadCertificates(options.TLS, s.reloaded)
-		if err != nil && !(options.TLS.Await && errors.Is(err, fs.ErrNotExist)) {
+		var err error
+		if s.certs, err = tlsfiles.LoadOrAwait(options.TLS, s.reloaded, "h2"); err != nil {
 			return nil, fmt.Errorf("KEDA scaler: %w", err)
 		}
-		s.certs = certs
 	}
 	return s, nil
 }
@@ -71,35 +70,17 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.Serve(ctx, l)
 }
 
-// awaitEvery is how often files that do not exist yet are looked for.
-const awaitEvery = 5 * time.Second
-
 // awaitCertificates returns when there are some, or with the context's error.
-func (s *Server) awaitCertificates(ctx context.Context) error {
+func (s *Server) awaitCertificates(ctx context.Context) (err error) {
 	if s.certs != nil || s.options.TLS == (TLS{}) {
 		return nil
 	}
 	s.options.Log.Warn("KEDA is not served: the certificate does not exist yet", "file", s.options.TLS.CertFile, "remedy",
 		"create the Secret of docs/keda.md#tls if you use KEDA")
-	tick := time.NewTicker(s.await)
-	defer tick.Stop()
-	failed := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-		certs, err := loadCertificates(s.options.TLS, s.reloaded)
-		if err == nil {
-			s.certs = certs
-			return nil
-		}
-		if text := err.Error(); text != failed && !errors.Is(err, fs.ErrNotExist) {
-			s.options.Log.Warn("KEDA is not served: its certificate cannot be used", "error", err)
-			failed = text
-		}
-	}
+	s.certs, err = tlsfiles.Await(ctx, s.await, s.options.TLS, s.reloaded, func(err error) {
+		s.options.Log.Warn("KEDA is not served: its certificate cannot be used", "error", err)
+	}, "h2")
+	return err
 }
 
 // NeedLeaderElection is false: standbys serve as well, or return that they are
@@ -171,7 +152,7 @@ func (s *Server) grpcOptions(c *calls) []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(uint32(s.options.MaxStreams) + unaryPerConnection),
 	}
 	if s.certs != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.certs.serverConfig())))
+		options = append(options, grpc.Creds(credentials.NewTLS(s.certs.ServerConfig())))
 	}
 	return options
 }

@@ -38,9 +38,9 @@ func (c *conflicts) add(service int, reason, format string, args ...any) {
 func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	c := conflicts{of: map[int][]Conflict{}, asks: map[int]string{}, alone: map[int]bool{}}
 	scaled, err1 := w.scaledObjects(ctx)
-	c.scaledObjects(w, scaled)
 	var hpas autoscalingv2.HorizontalPodAutoscalerList
 	err2 := w.list(ctx, &hpas, "HorizontalPodAutoscalers")
+	c.scaledObjects(w, scaled, hpas.Items)
 	c.autoscalers(w, hpas.Items, scaled)
 	vpas, err3 := w.optional(ctx, VerticalPodAutoscalers)
 	c.verticals(w, vpas)
@@ -50,14 +50,15 @@ func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	return c, errors.Join(err1, err2, err3, err4)
 }
 
-// autoscalers finds every HPA on a managed workload, except those that KEDA
-// creates for a ScaledObject; these are reported by their ScaledObject.
+// autoscalers finds every HPA on a managed workload, except those that never change
+// anything, and those that KEDA creates for a ScaledObject; these are reported by
+// their ScaledObject.
 func (c *conflicts) autoscalers(w *Workloads, hpas []autoscalingv2.HorizontalPodAutoscaler, scaled []scaledObject) {
 	for i := range hpas {
 		h := &hpas[i]
 		ref := h.Spec.ScaleTargetRef
 		service, ours := w.byWorkload[RefOf(ref.APIVersion, ref.Kind, ref.Name)]
-		if ours && !madeBy(h, scaled) {
+		if ours && !madeBy(h, scaled) && !Inert(h) {
 			c.add(service, v1alpha1.ReasonHorizontalPodAutoscaler,
 				"HorizontalPodAutoscaler %s also scales %s: delete it, or remove the service from the LoadLine", h.Name,
 				w.targets[service])
@@ -79,10 +80,16 @@ func ScaledObjectOf(hpa metav1.Object) string {
 	return hpa.GetLabels()["scaledobject.keda.sh/name"]
 }
 
+// hasHPA reports whether KEDA's HPA of a ScaledObject exists.
+func hasHPA(o *scaledObject, hpas []autoscalingv2.HorizontalPodAutoscaler) bool {
+	return slices.ContainsFunc(hpas, func(h autoscalingv2.HorizontalPodAutoscaler) bool { return ScaledObjectOf(&h) == o.name })
+}
+
 // scaledObjects finds conflicting ScaledObjects. One that queries Loadline for
 // the replicas of a service with movedBy KEDA is intended, unless it also uses a
-// metric that Loadline changes. All others conflict.
-func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
+// metric that Loadline changes. One that is paused and has no HPA any more changes
+// nothing. All others conflict.
+func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject, hpas []autoscalingv2.HorizontalPodAutoscaler) {
 	for i := range scaled {
 		o := &scaled[i]
 		service, ours := w.byWorkload[o.target]
@@ -92,6 +99,7 @@ func (c *conflicts) scaledObjects(w *Workloads, scaled []scaledObject) {
 		t := w.targets[service]
 		s := t.service
 		switch {
+		case s.MovedBy != v1alpha1.ByKEDA && o.paused && !hasHPA(o, hpas):
 		case s.MovedBy != v1alpha1.ByKEDA:
 			c.add(service, v1alpha1.ReasonScaledObject,
 				"ScaledObject %s also scales %s: delete it, or set movedBy to KEDA and add Loadline's trigger", o.name, t)

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,27 @@ func hpa(name, target string, owners ...metav1.OwnerReference) client.Object {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, OwnerReferences: owners},
 		Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: target}},
 	}
+}
+
+// inertHPA is one that was taken over; a minimum of two would still raise a single replica.
+func inertHPA(least int32) client.Object {
+	h := hpa("them", "web").(*autoscalingv2.HorizontalPodAutoscaler)
+	disabled := autoscalingv2.DisabledPolicySelect
+	rules := &autoscalingv2.HPAScalingRules{SelectPolicy: &disabled}
+	h.Spec.MinReplicas, h.Spec.MaxReplicas = &least, math.MaxInt32
+	h.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: rules, ScaleDown: rules}
+	stripped, err := Strip(h)
+	if err != nil {
+		panic(err)
+	}
+	return stripped.(client.Object)
+}
+
+// paused is a ScaledObject that KEDA does not follow.
+func paused(annotation, value string) client.Object {
+	o := scaledObjectOf(onCPU())
+	o.SetAnnotations(map[string]string{annotation: value})
+	return o
 }
 
 func vpa(mode string) client.Object {
@@ -76,6 +98,13 @@ func TestConflicts(t *testing.T) {
 		{name: "no other autoscaler"},
 		{name: "an HPA on it", objects: []client.Object{hpa("them", "web")}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler},
 		{name: "an HPA on something else", objects: []client.Object{hpa("them", "other")}},
+		{name: "an HPA that was taken over", objects: []client.Object{inertHPA(1)}},
+		{name: "one that still has a minimum", objects: []client.Object{inertHPA(2)}, reasons: v1alpha1.ReasonHorizontalPodAutoscaler},
+		{name: "a paused ScaledObject", objects: []client.Object{paused(KEDAPaused, "true")}},
+		{name: "one whose HPA is still there", objects: []client.Object{paused(KEDAPaused, "true"), hpa("keda-hpa-so", "web", ofKEDA)},
+			reasons: v1alpha1.ReasonScaledObject},
+		{name: "one that is not paused", objects: []client.Object{paused(KEDAPaused, "false")}, reasons: v1alpha1.ReasonScaledObject},
+		{name: "one that pins replicas", objects: []client.Object{paused(KEDAPausedReplicas, "3")}, reasons: v1alpha1.ReasonScaledObject},
 		{name: "a VPA", objects: []client.Object{vpa("")}, reasons: v1alpha1.ReasonVerticalPodAutoscaler},
 		{name: "a VPA that only starts pods", objects: []client.Object{vpa("Initial")}, reasons: v1alpha1.ReasonVerticalPodAutoscaler},
 		{name: "a VPA that only recommends", objects: []client.Object{vpa("Off")}},

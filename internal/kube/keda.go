@@ -15,6 +15,7 @@ type scaledObject struct {
 	target   Ref
 	triggers []trigger
 	fallback bool
+	paused   bool
 }
 
 type trigger struct {
@@ -26,7 +27,8 @@ func (w *Workloads) scaledObjects(ctx context.Context) ([]scaledObject, error) {
 	items, err := w.optional(ctx, ScaledObjects)
 	var found []scaledObject
 	for i := range items {
-		o := scaledObject{name: items[i].GetName(), target: RefIn(items[i].Object, "scaleTargetRef")}
+		o := scaledObject{name: items[i].GetName(), target: RefIn(items[i].Object, "scaleTargetRef"),
+			paused: PausedInKEDA(items[i].GetAnnotations())}
 		_, o.fallback, _ = unstructured.NestedFieldNoCopy(items[i].Object, "spec", "fallback")
 		triggers, _, _ := unstructured.NestedFieldNoCopy(items[i].Object, "spec", "triggers")
 		list, _ := triggers.([]any)

@@ -33,7 +33,10 @@ func Strip(object any) (any, error) {
 		o.Spec.VolumeClaimTemplates = nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		stripMeta(o)
-		o.Spec.Metrics, o.Spec.Behavior, o.Status = nil, nil, autoscalingv2.HorizontalPodAutoscalerStatus{}
+		if !Inert(o) { // which the behaviour tells
+			o.Spec.Behavior = nil
+		}
+		o.Spec.Metrics, o.Status = nil, autoscalingv2.HorizontalPodAutoscalerStatus{}
 		managed = nil
 	case *metav1.PartialObjectMetadata:
 		if o.Kind == "ReplicaSet" {

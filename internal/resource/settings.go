@@ -6,6 +6,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/calendar"
 	"github.com/loadline/loadline/internal/guard"
 )
 
@@ -19,6 +20,7 @@ func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings
 			}
 			set.Floor[s.Name] = floor(s.Floor, app, app.ServiceIndex(s.Name))
 		}
+		schedule(&set, &l.Spec.Services[i], i, f)
 		if s := &l.Spec.Services[i]; s.Optional != nil {
 			set.Brownout.Services = append(set.Brownout.Services, s.Name)
 		}
@@ -85,6 +87,22 @@ func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings
 		setSpan(&set.Brownout.Recovery, d.Recovery)
 	}
 	return set
+}
+
+// schedule sets the least replicas of a service by the calendar.
+func schedule(set *guard.Settings, s *v1alpha1.Service, index int, f *faults) {
+	for j := range s.Schedule {
+		d, field := &s.Schedule[j], fmt.Sprintf("spec.services[%d].schedule[%d]", index, j)
+		w, err := calendar.ParseWindow(d.Start, d.End, d.TimeZone)
+		if err != nil {
+			f.wrap(field, err)
+			continue
+		}
+		if set.Calendar == nil {
+			set.Calendar = map[string][]guard.Scheduled{}
+		}
+		set.Calendar[s.Name] = append(set.Calendar[s.Name], guard.Scheduled{Name: d.Name, Window: w, Replicas: int(d.Replicas)})
+	}
 }
 
 func burn(set *guard.BurnSettings, d *v1alpha1.BurnSettings, f *faults) {

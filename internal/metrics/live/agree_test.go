@@ -258,6 +258,10 @@ func exporters() []byte {
 	x.histogram("traces_span_metrics_duration_milliseconds", otel+`status_code="STATUS_CODE_UNSET"`, 9, 50, 1)
 	x.histogram("traces_span_metrics_duration_milliseconds", otel+`status_code="STATUS_CODE_ERROR"`, 1, 200, 1)
 
+	own := `namespace="instrumented",pod="web-0",http_route="/",`
+	x.histogram("http_server_request_duration_seconds", own+`http_response_status_code="200"`, 9, 50, 0.001)
+	x.histogram("http_server_request_duration_seconds", own+`http_response_status_code="500"`, 1, 200, 0.001)
+
 	knative := `namespace_name="functions",configuration_name="web",pod_name="web-0",`
 	x.counter("revision_request_count", "", "unknown", knative+`response_code_class="2xx"`, 9)
 	x.counter("revision_request_count", "", "unknown", knative+`response_code_class="5xx"`, 1)
@@ -279,7 +283,8 @@ func TestPresetsReadTheirExporters(t *testing.T) {
 		preset string
 		busy   bool
 	}{
-		"mesh": {"linkerd", true}, "edge": {"nginx-ingress", false}, "traced": {"otel-spanmetrics", true}, "functions": {"knative", true},
+		"mesh": {"linkerd", true}, "edge": {"nginx-ingress", false}, "traced": {"otel-spanmetrics", true},
+		"instrumented": {"otel-http", true}, "functions": {"knative", true},
 	} {
 		t.Run(row.preset, func(t *testing.T) {
 			s := source(t, p.url, Options{App: application("web"), Namespace: namespace})

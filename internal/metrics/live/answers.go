@@ -41,11 +41,14 @@ type answer struct {
 	kept       int   // values and buckets
 	operations names // that occur
 	values     map[entry]float64
-	histograms map[entry]histogram
+	histograms map[entry]*histogram
 	inside     map[string]float64 // by callee: what services of the application ask of it
 	strangers  map[string]bool    // some names that are not ours, to tell a misnomer by
 	memory     *prom.Keep         // that all of it takes
 	refused    error              // why no more is kept
+
+	last    entry      // whose bucket came last: those of one come together, as a rule
+	buckets *histogram // of it; nil = none
 }
 
 // mostStrangers keeps a large namespace from filling memory with names, and longName a server that makes
@@ -88,6 +91,13 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods names) (*answers, 
 		}
 		return s.services
 	}
+	if s.plan.failed != none && s.users && !s.wantsServices() {
+		a.list[s.plan.failed].err = errSpared
+	}
+	sharings, err := s.askShared(ctx, a, ours)
+	if err != nil {
+		return a, err
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var next atomic.Int64
@@ -96,8 +106,7 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods names) (*answers, 
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(a.list); i = int(next.Add(1)) - 1 {
 				q, into := &s.plan.questions[i], &a.list[i]
-				if i == s.plan.failed && s.users && !s.wantsServices() {
-					into.err = errSpared
+				if into.err != nil || sharings[i] == together {
 					continue
 				}
 				s.query(ctx, stop, now, q, into, ours(q))
@@ -105,6 +114,7 @@ func (s *Source) ask(ctx context.Context, now time.Time, pods names) (*answers, 
 		})
 	}
 	wg.Wait()
+	s.part(a, sharings)
 	return a, a.nothing()
 }
 
@@ -123,29 +133,38 @@ func (s *Source) query(ctx context.Context, stop context.CancelCauseFunc, now ti
 	reading, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	err := s.client.Each(reading, q.text, now, into.begin, func(v *prom.Series) {
-		if into.take(q, v, ours); into.refused != nil {
+		if r, ok := q.read(v); ok {
+			into.take(q, r, ours)
+		}
+		if into.refused != nil {
 			refuse(into.refused) // the rest need not be sent
 		}
 	})
-	if into.refused != nil {
-		err = fmt.Errorf("query %q: %w", q.text, into.refused)
-	}
 	if errors.Is(err, prom.ErrRefused) || errors.Is(err, prom.ErrUnreachable) {
 		stop(err) // the other questions would fail as well
 	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, prom.ErrBudget) {
+	if err != nil && ctx.Err() != nil && into.refused == nil && !errors.Is(err, prom.ErrBudget) {
 		err = context.Cause(ctx)
 	}
-	if most := mostKept + mostOfOne*len(ours); err == nil && into.kept > most {
+	into.end(q, err, ours)
+}
+
+// end an answer that has arrived, or has not. What may not be kept of it is an error.
+func (a *answer) end(q *question, err error, ours names) {
+	most := mostKept + mostOfOne*len(ours)
+	switch {
+	case a.refused != nil:
+		err = fmt.Errorf("query %q: %w", q.text, a.refused)
+	case err == nil && a.kept > most:
 		err = fmt.Errorf("query %q: the answer has more than %d values: aggregate by service, or by pod, in the queries of the preset",
 			q.text, most)
 	}
 	if err != nil {
-		into.begin() // part of an answer is none
+		a.begin() // part of an answer is none
 	}
-	into.err = err
-	for e, h := range into.histograms {
-		into.histograms[e] = h.tidy()
+	a.err = err
+	for _, h := range a.histograms {
+		*h = h.tidy()
 	}
 }
 
@@ -175,61 +194,111 @@ func (a *answers) nothing() error {
 	return first
 }
 
-// begin an answer with nothing in it.
-func (a *answer) begin() {
-	*a = answer{memory: a.memory, operations: names{}, values: map[entry]float64{}, histograms: map[entry]histogram{},
-		inside: map[string]float64{}, strangers: map[string]bool{}}
+// begin an answer with nothing in it. Most of it stays empty, and is made when it is needed.
+func (a *answer) begin() { *a = answer{memory: a.memory} }
+
+// put makes a map when the first is put into it.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
 }
 
 // mostValue is beyond anything that is measured: sums and products of smaller numbers are finite.
 const mostValue = 1e100
 
-// take keeps the value of a series of ours. What is no number, or beyond the largest, is absent.
-func (a *answer) take(q *question, v *prom.Series, ours names) {
-	value := v.Value * q.query.Scale
+// reading is what one series says. It is valid until the next series is read.
+type reading struct {
+	entry
+	from         string // who calls, if that is not a user
+	value, bound float64
+}
+
+// read a series. What is no number, or beyond the largest, is absent.
+func (q *question) read(v *prom.Series) (r reading, ok bool) {
+	r.value = v.Value
+	if q.shape != buckets { // the scale is that of the bounds
+		r.value *= q.query.Scale
+	}
+	if !(math.Abs(r.value) <= mostValue) {
+		return r, false
+	}
+	r.entry, r.from = q.entry(v.Label)
+	r.bound = math.NaN()
 	if q.shape == buckets {
-		value = v.Value // the scale is that of the bounds
+		bound, err := strconv.ParseFloat(v.Label("le"), 64)
+		if err == nil && (math.IsInf(bound, 1) || math.Abs(bound*q.query.Scale) <= mostValue) {
+			r.bound = bound * q.query.Scale
+		}
 	}
-	if !(math.Abs(value) <= mostValue) {
-		return
-	}
-	e, from := q.entry(v.Label)
-	name, known := ours[e.name]
+	return r, true
+}
+
+// take keeps the value of a series of ours.
+func (a *answer) take(q *question, r reading, ours names) {
 	if a.refused != nil {
 		return
 	}
-	if q.of != ofAll && !known {
-		if len(a.strangers) < mostStrangers && e.name != "" && len(e.name) <= longName {
-			a.strangers[strings.Clone(e.name)] = true
-		}
+	name, known := ours[r.name]
+	switch {
+	case q.of != ofAll && !known:
+		a.meet(r.name)
 		return
-	}
-	if from != "" {
-		if caller, known := ours[from]; known && caller != name {
-			a.inside[name] += value
+	case r.from != "":
+		if caller, known := ours[r.from]; known && caller != name {
+			put(&a.inside, name, a.inside[name]+r.value)
 		}
 		return
 	}
 	if a.kept++; a.kept > mostKept+mostOfOne*len(ours) {
 		return // refused when all has arrived
 	}
-	if a.refused = a.memory.Take(a.cost(q, e.operation)); a.refused != nil {
+	if a.refused = a.memory.Take(a.cost(q, r.operation)); a.refused != nil {
 		return
 	}
-	e = entry{name, a.operations.kept(e.operation)}
+	if a.operations == nil {
+		a.operations = names{}
+	}
+	e := entry{name, a.operations.kept(r.operation)}
 	if q.shape == buckets {
-		bound, err := strconv.ParseFloat(v.Label("le"), 64)
-		if err == nil && (math.Abs(bound*q.query.Scale) <= mostValue || math.IsInf(bound, 1)) {
-			a.histograms[e] = append(a.histograms[e], bucket{bound * q.query.Scale, value})
-		}
+		a.bucket(e, r)
 		return
 	}
+	value := r.value
 	if old, twice := a.values[e]; twice && q.shape == added {
 		value += old
 	} else if twice {
 		value = max(value, old)
 	}
+	if a.values == nil {
+		a.values = make(map[entry]float64, min(len(ours), 128))
+	}
 	a.values[e] = value
+}
+
+// bucket adds one to the histogram of an entry.
+func (a *answer) bucket(e entry, r reading) {
+	if math.IsNaN(r.bound) {
+		return
+	}
+	if a.buckets == nil || a.last != e {
+		h, known := a.histograms[e]
+		if !known {
+			some := make(histogram, 0, 20)
+			h = &some
+			put(&a.histograms, e, h)
+		}
+		a.last, a.buckets = e, h
+	}
+	*a.buckets = append(*a.buckets, bucket{r.bound, r.value})
+}
+
+// meet a name that is not ours.
+func (a *answer) meet(name string) {
+	if len(a.strangers) < mostStrangers && name != "" && len(name) <= longName && !a.strangers[name] {
+		put(&a.strangers, strings.Clone(name), true)
+	}
 }
 
 // cost is the memory that a series will take.
@@ -278,7 +347,10 @@ func (a *answers) histogram(question int, e entry) histogram {
 	if question == none {
 		return nil
 	}
-	return a.list[question].histograms[e]
+	if h := a.list[question].histograms[e]; h != nil {
+		return *h
+	}
+	return nil
 }
 
 // at is when the newest scrape behind a value was made. Where that is not known, it

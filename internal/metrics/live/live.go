@@ -3,7 +3,7 @@
 //
 // Reading order: live.go (a source and one observation), settle.go (which preset
 // fits, how often it is scraped), plan.go (what is asked), answers.go (asking it,
-// and what came back), histogram.go (quantiles and shares from buckets), fill.go
+// and what came back), shared.go (asking for several applications at once), histogram.go (quantiles and shares from buckets), fill.go
 // (services and pods), restarts.go (counted on while pods come and go), where.go
 // (which calls are the requests of a kind), kinds.go (what users saw), report.go and
 // diagnose.go (which metrics are absent or stale, why, and what to do), loadline.go
@@ -38,6 +38,7 @@ type Options struct {
 	Window    time.Duration // of rates and quantiles; at least four scrapes, which it is if 0
 	MaxAge    time.Duration // older samples are reported as stale; 0 = none is
 	Log       *slog.Logger  // for panics; nil = none
+	Shared    *Shared       // with which others ask the same server; nil = none
 }
 
 // Source is what is known of one application through one server. It may be asked
@@ -52,6 +53,7 @@ type Source struct {
 	plan     *plan
 	users    bool // requests of users have been seen apart from those of services
 	restarts restarts
+	apart    map[string]time.Time // until when questions are not asked together with others
 
 	reading sync.Mutex
 	report  Report

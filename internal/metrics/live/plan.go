@@ -1,7 +1,10 @@
 package live
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -35,8 +38,11 @@ type question struct {
 	shape  shape
 	query  *prom.Query // names the series
 	text   string
+	key    string        // equal for questions with the same answer
 	newest int           // the question whose answer is when this one's was scraped
 	oldest time.Duration // how old an answer may be if that one has none
+
+	embedded bool // its text is ours, apart from the namespace: it may be joined with others
 }
 
 // none stands for a question that the preset has no query for.
@@ -95,7 +101,28 @@ func newPlan(p *prom.Preset, s prom.Setting) *plan {
 		l.pod[m] = l.add("pod "+m.String(), ofPods, added, p.Pods[m])
 	}
 	l.askForAges()
+	for i := range l.questions {
+		q := &l.questions[i]
+		q.key, q.embedded = q.identity(), p.Embedded && len(s.Variables) == 0
+	}
 	return l
+}
+
+// identity of a question: its text and how series are read.
+func (q *question) identity() string {
+	n := q.query
+	key := []string{q.name, q.text, strconv.Itoa(int(q.of)), strconv.Itoa(int(q.shape)), strconv.FormatFloat(n.Scale, 'g', -1, 64)}
+	for _, of := range []prom.Naming{n.Service, n.Pod, n.Node, n.From, n.To, n.Operation} {
+		key = append(key, strings.Join(of.Labels, "\x01"), expression(of.Regexp))
+	}
+	return strings.Join(append(key, expression(n.Outside)), "\x00")
+}
+
+func expression(r *regexp.Regexp) string {
+	if r == nil {
+		return ""
+	}
+	return r.String()
 }
 
 // observed are the metrics of services that a query may fill in. Restarts are

@@ -23,7 +23,7 @@ func users(t *testing.T, s *Source, rates map[entry]float64) *answers {
 	a := &answers{plan: newPlan(preset, prom.Setting{Namespace: "shop", Scrape: 15 * time.Second}), now: at}
 	a.list = make([]answer, len(a.questions))
 	for i := range a.questions {
-		a.list[i].values, a.list[i].histograms = map[entry]float64{}, map[entry]histogram{}
+		a.list[i].values, a.list[i].histograms = map[entry]float64{}, map[entry]*histogram{}
 		for e := range rates {
 			if a.questions[i].newest == none && a.questions[i].of == ofCalls {
 				a.list[i].values[entry{name: e.name}] = 990

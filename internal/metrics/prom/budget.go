@@ -126,9 +126,12 @@ type Keep struct {
 	budget *Budget
 	limit  int64
 
-	mu    sync.Mutex
-	taken int64
+	mu          sync.Mutex
+	taken, used int64 // of the budget; of that
 }
+
+// keepStep is what a Keep takes of the budget at once: all applications share its lock.
+const keepStep = 16 << 10
 
 // Keep begins an observation. Release ends it.
 func (c *Client) Keep() *Keep {
@@ -143,15 +146,19 @@ func (c *Client) Keep() *Keep {
 func (k *Keep) Take(bytes int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.taken+int64(bytes) > k.limit {
+	if k.used+int64(bytes) > k.limit {
 		return fmt.Errorf("%w: the answers for this application take more than %d MB: aggregate by service, or by pod, in the queries "+
 			"of the preset (spec.prometheus.queries)", ErrBudget, k.limit>>20)
 	}
-	if !k.budget.take(int64(bytes)) {
-		return fmt.Errorf("%w: the answers of all LoadLines of this process take more than %d MB: raise loadline run "+
-			"--answer-memory, or find the LoadLine whose answers are that large", ErrBudget, k.budget.total>>20)
+	if more := k.used + int64(bytes) - k.taken; more > 0 {
+		step := max(more, min(keepStep, k.limit-k.taken))
+		if !k.budget.take(step) {
+			return fmt.Errorf("%w: the answers of all LoadLines of this process take more than %d MB: raise loadline run "+
+				"--answer-memory, or find the LoadLine whose answers are that large", ErrBudget, k.budget.total>>20)
+		}
+		k.taken += step
 	}
-	k.taken += int64(bytes)
+	k.used += int64(bytes)
 	return nil
 }
 
@@ -160,7 +167,7 @@ func (k *Keep) Release() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.budget.release(k.taken)
-	k.taken = 0
+	k.taken, k.used = 0, 0
 }
 
 type streamedKey struct{}

@@ -170,6 +170,14 @@ func presetSeries(e *exposed) {
 	e.histogram("traces_service_graph_request_client_seconds",
 		`client="web",server="store",client_k8s_namespace_name="traced",server_k8s_namespace_name="traced"`, 20, 0.02)
 
+	const own = `namespace="instrumented",pod="web-6b7f5d9c4d-x2lzq",http_route="/",http_response_status_code=`
+	e.histogram("http_server_request_duration_seconds", own+`"200"`, 9, 0.05)
+	e.histogram("http_server_request_duration_seconds", own+`"500"`, 1, 0.05)
+	e.histogram("http_client_request_duration_seconds",
+		`namespace="instrumented",pod="web-6b7f5d9c4d-x2lzq",server_address="store.instrumented.svc:8080",http_response_status_code="200"`, 20, 0.02)
+	e.histogram("http_server_request_duration_seconds",
+		`namespace="instrumented",pod="store-0",http_route="/",http_response_status_code="200"`, 20, 0.02)
+
 	const revision = `namespace_name="functions",configuration_name="web",service_name="web",revision_name="web-00001"`
 	e.untyped("revision_request_count", revision+`,response_code_class="2xx"`, 9)
 	e.untyped("revision_request_count", revision+`,response_code_class="5xx"`, 1)

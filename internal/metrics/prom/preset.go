@@ -27,6 +27,7 @@ type Preset struct {
 	// NamespaceLabel is where to look for namespaces when there is nothing.
 	NamespaceLabel string
 	Variables      map[string]string
+	Embedded       bool // it is one of Presets, unchanged
 
 	Service [history.ServiceMetrics]*Query
 	Calls   [history.CallMetrics]*Query
@@ -70,7 +71,7 @@ var embedded embed.FS
 
 // traffic lists the presets that measure traffic, in the order in which they
 // are preferred where several fit: those that see every call come first.
-var traffic = []string{"istio", "linkerd", "otel-spanmetrics", "knative", "nginx-ingress"}
+var traffic = []string{"istio", "linkerd", "otel-spanmetrics", "otel-http", "knative", "nginx-ingress"}
 
 // Presets are the names of the embedded ones.
 func Presets() []string { return append(slices.Clone(traffic), "cadvisor-ksm") }
@@ -84,7 +85,11 @@ func Load(name string) (*Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse("presets/"+name+".yaml", text)
+	p, err := Parse("presets/"+name+".yaml", text)
+	if err == nil {
+		p.Embedded = true
+	}
+	return p, err
 }
 
 // Parse reads a preset from a file's text, and fills in what it leaves to the

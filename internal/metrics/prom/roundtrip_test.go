@@ -276,10 +276,11 @@ func TestPresetsReadTheirExporters(t *testing.T) {
 		calls, internal bool
 		queue           float64
 	}{
-		"mesh":      {preset: "linkerd", calls: true, internal: true},
-		"edge":      {preset: "nginx-ingress", calls: true},
-		"traced":    {preset: "otel-spanmetrics", calls: true, internal: true},
-		"functions": {preset: "knative", queue: 10 * 0.02},
+		"mesh":         {preset: "linkerd", calls: true, internal: true},
+		"edge":         {preset: "nginx-ingress", calls: true},
+		"traced":       {preset: "otel-spanmetrics", calls: true, internal: true},
+		"instrumented": {preset: "otel-http", calls: true, internal: true},
+		"functions":    {preset: "knative", queue: 10 * 0.02},
 	} {
 		t.Run(row.preset, func(t *testing.T) {
 			p := pull(c, t.TempDir(), namespace)

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -62,10 +62,21 @@ type vectorReader struct {
 	series   Series
 }
 
+// readers that are not in use. Those that a long text has made large are not kept.
+var readers = sync.Pool{New: func() any { return &vectorReader{buffer: make([]byte, 32<<10)} }}
+
+const maxPooled = 16 << 10
+
 // readVector calls each for every series of an answer. Series of native histograms have no value and
 // are left out. What the server says about an error is returned as one.
 func readVector(from io.Reader, each func(*Series)) error {
-	r := &vectorReader{from: from, buffer: make([]byte, 32<<10)}
+	r := readers.Get().(*vectorReader)
+	r.from, r.pos, r.end = from, 0, 0
+	defer func() {
+		if r.from = nil; cap(r.series.text) <= maxPooled && cap(r.key) <= maxPooled {
+			readers.Put(r)
+		}
+	}()
 	success, kind := false, ""
 	err := r.object(func() error {
 		switch string(r.key) {
@@ -104,8 +115,85 @@ func readVector(from io.Reader, each func(*Series)) error {
 
 func notVector(kind string) error { return fmt.Errorf("%w: it is a %s, not a vector", errAnswer, kind) }
 
+// quick reads a series that is written as Prometheus does it, without white space and escapes, and that is in the
+// buffer as a whole. Otherwise it returns false and has read nothing.
+func (r *vectorReader) quick() bool {
+	const begin, middle, end = `{"metric":{`, `},"value":[`, `"]}`
+	b, at, s := r.buffer[r.pos:r.end], 0, &r.series
+	has := func(text string) bool {
+		if len(b)-at < len(text) || view(b[at:at+len(text)]) != text {
+			return false
+		}
+		at += len(text)
+		return true
+	}
+	// quoted is the end of a string whose first byte is at i; it is followed by at least one byte.
+	quoted := func(i int) int {
+		for ; i < len(b)-1; i++ {
+			switch c := b[i]; {
+			case c == '"':
+				return i
+			case c == '\\' || c < ' ':
+				return -1
+			}
+		}
+		return -1
+	}
+	if !has(begin) {
+		return false
+	}
+	s.text, s.labels = s.text[:0], s.labels[:0]
+	for at < len(b) && b[at] == '"' {
+		name := quoted(at + 1)
+		if name < 0 || len(b)-name < 4 || b[name+1] != ':' || b[name+2] != '"' {
+			return false
+		}
+		value := quoted(name + 3)
+		if value < 0 || len(s.labels) == maxLabels || value-at > maxText {
+			return false
+		}
+		l := labelAt{name: [2]int{len(s.text), len(s.text) + name - at - 1}}
+		s.text = append(s.text, b[at+1:name]...)
+		l.value[0] = len(s.text)
+		s.text = append(s.text, b[name+3:value]...)
+		l.value[1] = len(s.text)
+		s.labels = append(s.labels, l)
+		at = value + 1
+		if b[at] != ',' {
+			break
+		}
+		if at++; at == len(b) || b[at] != '"' {
+			return false
+		}
+	}
+	if !has(middle) {
+		return false
+	}
+	for at < len(b) && (b[at] >= '0' && b[at] <= '9' || b[at] == '.') { // the instant
+		at++
+	}
+	if !has(`,"`) {
+		return false
+	}
+	last := quoted(at)
+	if last < 0 {
+		return false
+	}
+	value, err := strconv.ParseFloat(view(b[at:last]), 64)
+	if at = last; err != nil || !has(end) {
+		return false
+	}
+	s.Value = value
+	r.pos += at
+	return true
+}
+
 // one series: {"metric": {...}, "value": [seconds, "value"]}.
 func (r *vectorReader) one(each func(*Series)) error {
+	if r.quick() {
+		each(&r.series)
+		return nil
+	}
 	s := &r.series
 	s.text, s.labels = s.text[:0], s.labels[:0]
 	found := false
@@ -253,8 +341,11 @@ func (r *vectorReader) string(text []byte) ([]byte, error) {
 	for start := len(text); len(text)-start <= maxText; {
 		// Up to the end, an escape or the end of the buffer at once.
 		part := r.buffer[r.pos:r.end]
-		n := slices.IndexFunc(part, func(c byte) bool { return c == '"' || c == '\\' || c < ' ' })
-		if n < 0 {
+		n := 0
+		for n < len(part) && part[n] != '"' && part[n] != '\\' && part[n] >= ' ' {
+			n++
+		}
+		if n == len(part) {
 			text = append(text, part...)
 			if err := r.fill(); err != nil {
 				return text, err

@@ -1,19 +1,24 @@
-package kedascaler
+// Package tlsfiles serves TLS with certificates from files that may change, or appear
+// later, as those of a mounted Secret do. KEDA's server and the console use it.
+package tlsfiles
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
+	"time"
 )
 
-// TLS names the files of the server's certificate and, for mutual TLS, of the CA
+// Files names the files of the server's certificate and, for mutual TLS, of the CA
 // that issues clients' certificates. They are read again at every new connection,
 // so that renewed ones are used without a restart; open connections stay open.
-type TLS struct {
+type Files struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "" = clients need no certificate
 	// Await: files that do not exist may appear later, as those of a Secret that is created after the
@@ -21,33 +26,37 @@ type TLS struct {
 	Await bool
 }
 
-func (t TLS) validate() error {
-	if t == (TLS{}) {
+// Validate returns all errors. The zero value is valid: plain text.
+func (f Files) Validate() error {
+	if f == (Files{}) {
 		return nil
 	}
 	var faults []error
-	if t.CertFile == "" {
+	if f.CertFile == "" {
 		faults = append(faults, errors.New("TLS: no certificate file is given"))
 	}
-	if t.KeyFile == "" {
+	if f.KeyFile == "" {
 		faults = append(faults, errors.New("TLS: no key file is given"))
 	}
 	return errors.Join(faults...)
 }
 
-// certificates are the contents of the files, or their last valid contents.
-type certificates struct {
-	files    TLS
-	reloaded func(error)
+// Certificates are the contents of the files, or their last valid contents.
+type Certificates struct {
+	files     Files
+	protocols []string
+	reloaded  func(error)
 
 	mu     sync.Mutex
 	raw    [3][]byte // certificate, key, authority
 	config *tls.Config
-	failed string // what was logged last
+	failed string // what was reported last
 }
 
-func loadCertificates(files TLS, reloaded func(error)) (*certificates, error) {
-	c := &certificates{files: files, reloaded: reloaded}
+// Load reads the files. Protocols are those of ALPN; reloaded is called when other
+// contents are in use, and with an error once when they cannot be.
+func Load(files Files, reloaded func(error), protocols ...string) (*Certificates, error) {
+	c := &Certificates{files: files, protocols: protocols, reloaded: reloaded}
 	raw, err := c.read()
 	if err != nil {
 		return nil, err
@@ -60,21 +69,61 @@ func loadCertificates(files TLS, reloaded func(error)) (*certificates, error) {
 	return c, nil
 }
 
-// serverConfig checks the files at every connection.
-func (c *certificates) serverConfig() *tls.Config {
+// LoadOrAwait is Load at the start of a process: files that do not exist are no error
+// where they may appear later, and there are no certificates then.
+func LoadOrAwait(files Files, reloaded func(error), protocols ...string) (*Certificates, error) {
+	c, err := Load(files, reloaded, protocols...)
+	if err != nil && files.Await && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return c, err
+}
+
+// AwaitEvery is how often files that do not exist yet are looked for.
+const AwaitEvery = 5 * time.Second
+
+// Await returns when the files can be used, or with the context's error. Refused is
+// called once for each reason why files that exist cannot be.
+func Await(ctx context.Context, every time.Duration, files Files, reloaded, refused func(error), protocols ...string) (*Certificates,
+	error) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	failed := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+		c, err := Load(files, reloaded, protocols...)
+		if err == nil {
+			return c, nil
+		}
+		if text := err.Error(); text != failed && !errors.Is(err, fs.ErrNotExist) {
+			refused(err)
+			failed = text
+		}
+	}
+}
+
+// ServerConfig checks the files at every connection.
+func (c *Certificates) ServerConfig() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, // KEDA is written in Go, which supports it
-		NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS13, // all clients of ours are written in Go or are browsers, which support it
+		NextProtos: c.protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return c.latest(), nil
 		},
 	}
 }
 
+// Leaf is the certificate that is in use, in DER.
+func (c *Certificates) Leaf() []byte { return c.latest().Certificates[0].Certificate[0] }
+
 // latest reads the files, a few kilobytes, and compares. Their modification times
 // are not enough: a mounted Secret changes by swapping a link. While a
 // certificate is replaced and its key is not yet, the old pair is used.
-func (c *certificates) latest() *tls.Config {
+func (c *Certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	raw, err := c.read()
@@ -97,7 +146,7 @@ func (c *certificates) latest() *tls.Config {
 	return c.config
 }
 
-func (c *certificates) read() (raw [3][]byte, err error) {
+func (c *Certificates) read() (raw [3][]byte, err error) {
 	for i, name := range []string{c.files.CertFile, c.files.KeyFile, c.files.ClientCAFile} {
 		if name == "" {
 			continue
@@ -109,14 +158,14 @@ func (c *certificates) read() (raw [3][]byte, err error) {
 	return raw, nil
 }
 
-func (c *certificates) parse(raw [3][]byte) (*tls.Config, error) {
+func (c *Certificates) parse(raw [3][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(raw[0], raw[1])
 	if err != nil {
 		return nil, fmt.Errorf("TLS: certificate %s with key %s: %w", c.files.CertFile, c.files.KeyFile, err)
 	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS13,
-		NextProtos:   []string{"h2"},
+		NextProtos:   c.protocols,
 		Certificates: []tls.Certificate{pair},
 		// A resumed session would bypass a new CA.
 		SessionTicketsDisabled: true,
