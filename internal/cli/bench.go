@@ -65,6 +65,10 @@ them in turn. Models are saved in models/, and the report shows their learning c
 planner@warm starts with a history: seven days of other draws of the workload, or the
 seven days of a trace before the run. With planner:history=DIR it is one of yours.
 
+NAME@guarded runs behind the guards as in a LoadLine, with HPA as the fallback rule, and
+reads metrics from Prometheus. With NAME@brownout the guards may also turn off optional
+services: their dropped calls count, at their price, as requests over the SLO.
+
 Perturbations:
 ` + perturbationHelp(),
 		Example: `  # A named comparison; loadline report renders it
@@ -108,7 +112,7 @@ Perturbations:
 	flags.StringArrayVar(&f.apps, "app", nil, "name or file of an application; repeatable")
 	flags.StringArrayVar(&f.workloads, "workload", nil, "name, generators or file of a workload; repeatable")
 	flags.StringArrayVar(&f.policies, "policy", nil,
-		"[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once, NAME@trained or planner@warm; repeatable")
+		"[LABEL: ]NAME[:key=value,...] NAME@calibrated, NAME@calibrated-once, NAME@trained, planner@warm, NAME@guarded or NAME@brownout; repeatable")
 	flags.StringArrayVar(&f.scenes, "scene", nil,
 		"only the scenes of the suite that have all of these words in their name: 'x10 70%'; repeatable")
 	flags.StringArrayVar(&f.perturbs, "perturbation", nil, "perturbations to run with: "+strings.Join(bench.PerturbationNames(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/internal/doctor"
-	"github.com/loadline/loadline/internal/metrics/prom"
 )
 
 type doctorFlags struct {
@@ -105,7 +103,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		o.InCluster = inside.Host == config.Host
 	}
 	if f.access.server.URL != "" {
-		if o.Prometheus, err = f.prometheus(); err != nil {
+		if o.Prometheus, err = f.access.connect(f.timeout); err != nil {
 			return err
 		}
 	}
@@ -133,26 +131,6 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%s found", count(faults, "fault", "faults"))
 	}
 	return nil
-}
-
-// prometheus is the one that a flag names.
-func (f *doctorFlags) prometheus() (*prom.Client, error) {
-	headers, err := pairs("header", f.access.headers)
-	if err != nil {
-		return nil, UsageError(err)
-	}
-	s := f.access.server
-	s.Headers, s.Attempts, s.Timeout = headers, 2, f.timeout
-	if s.Username == "" {
-		s.Token = os.Getenv(tokenVariable)
-	} else {
-		s.Password = os.Getenv(passwordVariable)
-	}
-	c, err := prom.NewClient(s)
-	if err != nil {
-		return nil, UsageError(err)
-	}
-	return c, nil
 }
 
 // clusterOf a configuration, ready to be read.

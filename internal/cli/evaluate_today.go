@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/internal/advice"
@@ -110,11 +111,18 @@ func (f *todayFlags) fromCluster(ctx context.Context) ([]advice.Object, string, 
 	if len(found) == 0 {
 		return nil, "", fmt.Errorf("namespace %s has no autoscalers and no workloads: name the application's with --namespace", namespace)
 	}
+	all, err := objectsOf(found)
+	return all, namespace, err
+}
+
+// objectsOf a cluster.
+func objectsOf(found []unstructured.Unstructured) ([]advice.Object, error) {
 	all := make([]advice.Object, len(found))
 	for i := range found {
+		var err error
 		if all[i], err = advice.ObjectOf(found[i].Object); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	return all, namespace, nil
+	return all, nil
 }

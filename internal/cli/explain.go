@@ -73,16 +73,6 @@ NS/NAME under the one that the controller writes to, which --log or the variable
 	return c
 }
 
-// explanation is one paragraph and what it is about.
-type explanation struct {
-	Service string              `json:"service"`
-	Text    string              `json:"text"`
-	Changed bool                `json:"changed"` // false: the log has no change of the service
-	Record  *decisionlog.Record `json:"decision"`
-	// Last is the latest decision about it, if different.
-	Last *decisionlog.Record `json:"last,omitempty"`
-}
-
 func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) error {
 	dir, err := logFolder(target, f.log)
 	if err != nil {
@@ -99,16 +89,20 @@ func (f *explainFlags) run(target, service string, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	var all []explanation
+	var all []decisionlog.Explanation
+	var from, to time.Time
 	if f.since > 0 {
-		all, err = changesSince(reader, at, f.since, service, stderr)
+		all, from, to, err = reader.ChangesSince(at, f.since, service, 0)
 	} else {
-		all, err = inForce(reader, at, service)
+		all, err = reader.InForce(at, service)
 	}
 	if err != nil {
 		return err
 	}
 	bar.Done()
+	if len(all) == 0 {
+		fmt.Fprintf(stderr, "loadline: nothing was changed from %s to %s\n", decisionlog.FormatTime(from), decisionlog.FormatTime(to))
+	}
 	for _, d := range reader.Damage {
 		fmt.Fprintf(stderr, "loadline: %s\n", d)
 	}
@@ -192,78 +186,4 @@ func parseInstant(flag, text string, day time.Time) (time.Time, error) {
 	}
 	return time.Time{}, Usagef("--%s %q must be a time such as 2026-03-01T12:04:15Z, \"2026-03-01 12:04\" or 12:04, in UTC", flag,
 		text)
-}
-
-// inForce explains the last change of services before an instant.
-func inForce(reader *decisionlog.Reader, at time.Time, service string) ([]explanation, error) {
-	found, err := reader.Find(at, service)
-	if err != nil {
-		return nil, err
-	}
-	var all []explanation
-	for _, f := range found {
-		if f.Change == nil {
-			all = append(all, explanation{
-				Service: f.Service, Record: only(f.Last.Record, f.Service),
-				Text: decisionlog.Explain(*f.Last, f.Service) + " The log has no earlier change of it.",
-			})
-			continue
-		}
-		e := explanation{Service: f.Service, Changed: true, Text: decisionlog.Explain(*f.Change, f.Service),
-			Record: only(f.Change.Record, f.Service)}
-		if f.Last != f.Change {
-			e.Last = only(f.Last.Record, f.Service)
-			e.Text += " " + decisionlog.ExplainSince(f.Last, f.Service)
-		}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
-// changesSince explains every change in the time before an instant, or before the end of the
-// log.
-func changesSince(reader *decisionlog.Reader, at time.Time, since time.Duration, service string, stderr io.Writer) ([]explanation, error) {
-	first, last, err := reader.Span()
-	if err != nil {
-		return nil, err
-	}
-	to := last
-	if !at.IsZero() {
-		to = at
-	}
-	if to.Before(first) {
-		return nil, fmt.Errorf("the log begins at %s, after %s: earlier decisions are not in it", decisionlog.FormatTime(first),
-			decisionlog.FormatTime(to))
-	}
-	if service != "" {
-		if _, err := reader.Find(to, service); err != nil {
-			return nil, err
-		}
-	}
-	all := []explanation{}
-	err = reader.Between(to.Add(-since), to, func(e decisionlog.Entry) error {
-		for i := range e.Record.Services {
-			s := &e.Record.Services[i]
-			if s.Plan != nil && (service == "" || s.Name == service) {
-				all = append(all, explanation{Service: s.Name, Changed: !e.Record.Applied.IsZero(), Text: decisionlog.Explain(e, s.Name),
-					Record: only(e.Record, s.Name)})
-			}
-		}
-		return nil
-	})
-	if err == nil && len(all) == 0 {
-		fmt.Fprintf(stderr, "loadline: nothing was changed from %s to %s\n", decisionlog.FormatTime(to.Add(-since)),
-			decisionlog.FormatTime(to))
-	}
-	return all, err
-}
-
-// only is a record without the other services.
-func only(r *decisionlog.Record, service string) *decisionlog.Record {
-	one := *r
-	one.Services = nil
-	if s := r.Service(service); s != nil {
-		one.Services = []decisionlog.Service{*s}
-	}
-	return &one
 }

@@ -102,6 +102,26 @@ func (f *historyPullFlags) addAccess(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.Insecure, "insecure", false, "do not check the server's certificate")
 }
 
+// connect to the server that the flags name, for a few short queries.
+func (f *historyPullFlags) connect(timeout time.Duration) (*prom.Client, error) {
+	headers, err := pairs("header", f.headers)
+	if err != nil {
+		return nil, UsageError(err)
+	}
+	s := f.server
+	s.Headers, s.Attempts, s.Timeout = headers, 2, timeout
+	if s.Username == "" {
+		s.Token = os.Getenv(tokenVariable)
+	} else {
+		s.Password = os.Getenv(passwordVariable)
+	}
+	c, err := prom.NewClient(s)
+	if err != nil {
+		return nil, UsageError(err)
+	}
+	return c, nil
+}
+
 func (f *historyPullFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p, err := f.plan()
 	if err != nil {
@@ -174,11 +194,7 @@ func (f *historyPullFlags) loadPreset() (*prom.Preset, error) {
 	case f.preset != "" && f.queries != "":
 		return nil, Usagef("--preset and --queries exclude each other")
 	case f.preset != "":
-		p, err := prom.Load(f.preset)
-		if err != nil {
-			return nil, UsageError(err)
-		}
-		return p, nil
+		return f.named(f.preset)
 	case f.queries != "":
 		text, err := os.ReadFile(f.queries)
 		if err != nil {
@@ -187,6 +203,18 @@ func (f *historyPullFlags) loadPreset() (*prom.Preset, error) {
 		return prom.Parse(f.queries, text)
 	}
 	return nil, nil
+}
+
+// named is a preset; nil = none is named.
+func (*historyPullFlags) named(name string) (*prom.Preset, error) {
+	if name == "" {
+		return nil, nil
+	}
+	p, err := prom.Load(name)
+	if err != nil {
+		return nil, UsageError(err)
+	}
+	return p, nil
 }
 
 func parseUntil(text string) (time.Time, error) {

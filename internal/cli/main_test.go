@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"loadline": func() { Main(NewRoot, "") }})
+	testscript.Main(m, map[string]func(){"loadline": func() { Main(NewRoot, "") }, pluginName: func() { Main(RootOf(os.Args[0]), "") }})
 }
 
 // TestScripts runs testdata/script/*.txtar.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,11 +14,11 @@ import (
 // NewRoot is the command loadline.
 func NewRoot() *cobra.Command {
 	root := NewProgram("loadline", []Group{
-		{"From history to an evaluated policy", []*cobra.Command{newHistory(), newRightsize(), newFit(), newTune(), newTrain(),
-			newEvaluate(), newPromote(), newModel()}},
-		{"In a cluster", []*cobra.Command{newDoctor(), newRun(), newExplain(), newReplay(), newTeacher(), newAgent()}},
-		{"Simulated cluster", []*cobra.Command{newSimulate(), newBench(), newCalibrate(), newReport()}},
-		{"Applications, load and service levels", []*cobra.Command{newApps(), newWorkload(), newProfile(), newSLO()}},
+		{"Start", []*cobra.Command{newDoctor(), newInit()}},
+		{"Operate", []*cobra.Command{newRun(), newExplain(), newReplay(), newRightsize(), newTeacher(), newAgent()}},
+		{"Evaluate", []*cobra.Command{newHistory(), newFit(), newTune(), newTrain(), newEvaluate(), newPromote(), newModel()}},
+		{"Simulate", []*cobra.Command{newSandbox(), newSimulate(), newBench(), newCalibrate(), newReport(), newApps(), newWorkload(),
+			newProfile(), newSLO()}},
 	})
 	root.Short = "A learning autoscaler for Kubernetes, and a simulated cluster to evaluate it in"
 	root.Long = `Loadline meets a service level objective at the lowest cost.
@@ -29,17 +30,20 @@ explains every decision, and falls back to a plain rule when data or model are m
 The same policies can be simulated and benchmarked without a cluster.
 
 Research commands (paper, study, validate, engines, forecast) are in loadline-lab.`
-	root.Example = `  # From your metrics to an evaluated policy
+	root.Example = `  # In a cluster: check it, propose LoadLines for a namespace, and show what would be done now;
+  # nothing is changed
+  loadline doctor
+  loadline init --namespace shop
+  loadline run --once --dry-run
+
+  # From your metrics to an evaluated policy
   loadline history pull --prometheus http://localhost:9090 --namespace shop --since 14d -o past
   loadline train --history past --objective "99% < 300ms" -o shop
   loadline evaluate shop
   loadline promote shop
 
-  # In a cluster: check it, and show what would be done now; nothing is changed
-  loadline doctor
-  loadline run --once --dry-run
-
   # Simulated cluster
+  loadline sandbox                                        HPA and Loadline side by side, in a browser
   loadline simulate --app bookinfo --workload day --policy hpa --svg day.svg
   loadline bench --suite demo --out out/demo              policies compared
   loadline report out/demo                                HTML report`
@@ -68,7 +72,15 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          Subcommands,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	// Cobra's own flag would link text/template, with which the linker keeps every method.
+	says := root.Flags().Bool("version", false, "print the version and exit")
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		if *says {
+			_, err := fmt.Fprintln(c.OutOrStdout(), versionLine(name))
+			return err
+		}
+		return c.Help()
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -42,6 +43,7 @@ type liveFlags struct {
 	leaderElect                    bool
 	leaseNamespace                 string
 	leaseWait                      time.Duration
+	sharding                       controller.Sharding
 	models, decisions              string
 	decisionsMax                   int64
 	decisionsKeep                  time.Duration
@@ -50,6 +52,8 @@ type liveFlags struct {
 	kedaCert, kedaKey, kedaClients string
 	kedaPlainText                  bool
 	kedaHosts                      []string
+	console                        consoleFlags
+	notify                         notifyFlags
 	prometheus                     string
 	allowPrometheus                []string
 	allowed                        prom.AllowList
@@ -71,7 +75,9 @@ in the resource's status, as Events, as metrics and in a decision log on disk (s
 explain).
 
 Of several processes the one that holds the lease decides; the others are ready to
-take over, and answer KEDA from the resources' status meanwhile.
+take over, and answer KEDA from the resources' status meanwhile. With --shards the
+LoadLines are divided by their names, and each shard has a lease and processes of
+its own (docs/scale.md).
 
 LoadLines whose policy is a teacher with students (train --formulation drpc)
 communicate over NATS: a server in this process, or with --nats an external cluster, which
@@ -89,6 +95,9 @@ it at the end.`,
   # In a cluster (deploy/ and the Helm chart do this)
   loadline run --leader-elect --models /models --decisions /var/lib/loadline/decisions
 
+  # The second of two shards
+  loadline run --leader-elect --shards 2 --shard 1 --models /models --decisions /var/lib/loadline/decisions
+
   # Students of one group of LoadLines, their teacher elsewhere
   loadline run --agent edge --leader-elect --nats tls://nats:4222 --nats-ca ca.pem --nats-credentials agent.creds`,
 		Args: Exactly(),
@@ -104,6 +113,9 @@ it at the end.`,
 	flags.StringVar(&f.leaseNamespace, "lease-namespace", "", "namespace of the lease (default: that of the pod, or loadline-system)")
 	flags.DurationVar(&f.leaseWait, "lease-wait", 30*time.Second,
 		"with --once and without --dry-run: how long to wait for the lease")
+	flags.IntVar(&f.sharding.Shards, "shards", 1,
+		"divide the LoadLines over so many shards by their names; every process must have the same number, and every shard a process")
+	flags.IntVar(&f.sharding.Shard, "shard", 0, "the shard that this process runs, from 0; each has a lease of its own")
 	flags.StringVar(&f.models, "models", "models", "folder below which models are read, as promote writes them")
 	flags.StringVar(&f.decisions, "decisions", "", "folder for decision logs (default: none)")
 	flags.Int64Var(&f.decisionsMax, "decisions-max", controller.DefaultDecisionsMax>>20,
@@ -129,6 +141,8 @@ it at the end.`,
 		"hosts in a trigger's scalerAddress that mean this process")
 	flags.Float64Var(&f.hpaTolerance, "hpa-tolerance", kedascaler.DefaultHPATolerance,
 		"the cluster's --horizontal-pod-autoscaler-tolerance")
+	f.console.add(flags)
+	f.notify.add(flags)
 	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -206,11 +220,35 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	if f.leaseWait < 0 || flags.Changed("lease-wait") && (!f.once || f.dryRun) {
 		faults = append(faults, Usagef("--lease-wait is %v, must not be negative, and needs --once without --dry-run", f.leaseWait))
 	}
+	faults = append(faults, f.console.check()...)
+	faults = append(faults, f.notify.check()...)
+	faults = append(faults, f.checkSharding()...)
 	faults = append(faults, f.fleet.check(flags)...)
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
 	return slog.New(handler), nil
+}
+
+// checkSharding reports what is wrong with the shards.
+func (f *liveFlags) checkSharding() (faults []error) {
+	s := f.sharding
+	if s.Shards < 1 || s.Shards > controller.MaxShards {
+		faults = append(faults, Usagef("--shards is %d, must be 1 to %d", s.Shards, controller.MaxShards))
+	}
+	if s.Shard < 0 || s.Shard >= max(s.Shards, 1) {
+		faults = append(faults, Usagef("--shard is %d, must be 0 to %d with --shards %d", s.Shard, s.Shards-1, s.Shards))
+	}
+	if s.Shards > 1 && !f.leaderElect {
+		faults = append(faults, Usagef("--shards %d needs --leader-elect: the lease of each shard keeps processes apart", s.Shards))
+	}
+	if s.Shards > 1 && f.fleet.agent != "" {
+		faults = append(faults, Usagef("--shards and --agent exclude each other: an agent runs the LoadLines of its label"))
+	}
+	if s.Shards > 1 && f.once {
+		faults = append(faults, Usagef("--shards and --once exclude each other: --once passes over all LoadLines"))
+	}
+	return faults
 }
 
 // loopback reports whether an address is reachable from this machine only.
@@ -256,20 +294,38 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	meeting := f.meeting(log)
+	shown, err := f.console.serve(manager, f, log)
+	if err != nil {
+		return err
+	}
+	told, err := f.notify.start(manager, log)
+	if err != nil {
+		return err
+	}
+	var disagreed atomic.Pointer[error]
+	if lease != nil && f.sharding.Shards > 1 {
+		lease.Disagreed = func(err error) {
+			disagreed.Store(&err)
+			cancel()
+		}
+		if err := manager.Add(lease); err != nil {
+			return err
+		}
+	}
 	c := controller.New(ctx, controller.Options{
 		Client: manager.GetClient(), Live: manager.GetAPIReader(), Log: log, Now: time.Now,
 		Events: manager.GetEventRecorder("loadline"), Board: board, Metrics: controller.NewMetrics(metrics.Registry),
 		ScalerHosts: f.kedaHosts, Prometheus: f.prometheus, AllowPrometheus: f.allowed,
 		Answers: prom.NewBudget(f.answerMemory << 20), Models: f.models,
 		Decisions: f.decisions, DecisionsMax: f.decisionsMax << 20, DecisionsKeep: f.decisionsKeep, DryRun: f.dryRun,
-		Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
-		Reserves: f.fleet.agent == "" && len(f.namespaces) == 0,
+		Recorded: shown, Notify: told, Lease: lease, CPUTime: ThreadCPUTime, Fleet: meeting, Agent: f.fleet.agent, Namespace: f.lease(),
+		Reserves: f.fleet.agent == "" && len(f.namespaces) == 0 && f.sharding.Shard == 0, Sharding: f.sharding,
 	})
 	if err := c.SetupWithManager(manager); err != nil {
 		return clusterError(err)
 	}
 	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
-		Agent: f.fleet.agent, Log: log}); err != nil {
+		Agent: f.fleet.agent, Sharding: f.sharding, Log: log}); err != nil {
 		return err
 	}
 	if f.kedaAddress != "" {
@@ -290,7 +346,8 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 		manager.AddReadyzCheck("caches-and-loops", func(*http.Request) error { return health.Ready() })); err != nil {
 		return err
 	}
-	log.Info("loadline started", "version", version+revision(), "namespaces", orAll(f.namespaces), "models", f.models,
+	log.Info("loadline started", "version", version+revision(), "namespaces", orAll(f.namespaces), "shard", f.sharding.Shard,
+		"shards", f.sharding.Shards, "models", f.models,
 		"decisions", f.decisions, "keda", f.kedaAddress, "dryRun", f.dryRun)
 	err = manager.Start(ctx)
 	cancel() // the lease may be lost without a signal to the process
@@ -300,6 +357,9 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
+	}
+	if because := disagreed.Load(); because != nil {
+		return *because
 	}
 	return clusterError(err)
 }
@@ -330,10 +390,10 @@ func (f *liveFlags) managerOptions(scheme *runtime.Scheme, log *slog.Logger) ctr
 	return o
 }
 
-// leaseName is the lease of this process and its replicas; each agent has its own.
+// leaseName is the lease of this process and its replicas; each agent and each shard has its own.
 func (f *liveFlags) leaseName() string {
 	if f.fleet.agent == "" {
-		return leaseName
+		return controller.LeaseOf(leaseName, f.sharding.Shard)
 	}
 	return leaseName + "-" + f.fleet.agent
 }

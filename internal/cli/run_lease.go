@@ -49,7 +49,7 @@ func (f *liveFlags) newLock(config *rest.Config) (*resourcelock.LeaseLock, error
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: f.lease(), Name: f.leaseName()},
 		Client:     c,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: f.sharding.Declare(host + "_" + string(uuid.NewUUID()))},
 	}, nil
 }
 
@@ -65,7 +65,7 @@ func newCache(config *rest.Config, o cache.Options) (cache.Cache, error) {
 func (f *liveFlags) fence(lock *resourcelock.LeaseLock, live client.Reader) *controller.Lease {
 	return &controller.Lease{
 		Live: live, Key: client.ObjectKey{Namespace: f.lease(), Name: f.leaseName()}, Identity: lock.Identity(),
-		Duration: leaseDuration, Now: time.Now,
+		Duration: leaseDuration, Now: time.Now, Sharding: f.sharding, ByShards: f.fleet.agent == "",
 	}
 }
 

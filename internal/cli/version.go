@@ -28,13 +28,18 @@ func newVersion() *cobra.Command {
 				Platform string `json:"platform"`
 			}{c.Root().Name(), version, strings.TrimSpace(revision()), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 			return output.Write(c.OutOrStdout(), build, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s %s%s (%s, %s)\n", build.Program, build.Version, revision(), build.Go, build.Platform)
+				_, err := fmt.Fprintln(w, versionLine(build.Program))
 				return err
 			})
 		},
 	}
 	output.Add(c.Flags())
 	return c
+}
+
+// versionLine is what version and --version print.
+func versionLine(program string) string {
+	return fmt.Sprintf("%s %s%s (%s, %s/%s)", program, version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // TrainedBy is the program's name in a model's card.

@@ -22,7 +22,7 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	before := len(e.report.Findings)
 	for _, o := range e.aimedAt(ctx, a, l.Namespace, "horizontalpodautoscalers", hpaKind, t, "scaleTargetRef") {
-		if kube.ScaledObjectOf(&o) == "" { // otherwise it is reported for the ScaledObject
+		if kube.ScaledObjectOf(&o) == "" && !kube.InertObject(&o) { // otherwise it is reported for the ScaledObject
 			a.when(state, "conflict", fmt.Sprintf("kubectl -n %s delete hpa %s, before or when the mode becomes Act", l.Namespace,
 				o.GetName()),
 				"HorizontalPodAutoscaler %s moves the replicas of %s.", o.GetName(), t)
@@ -37,6 +37,9 @@ func (e *exam) conflicts(ctx context.Context, a about, l *v1alpha1.LoadLine, s *
 	}
 	if s.MovedBy != v1alpha1.ByKEDA {
 		for _, o := range e.aimedAt(ctx, a, l.Namespace, "scaledobjects", kube.ScaledObjects, t, "scaleTargetRef") {
+			if kube.PausedInKEDA(o.GetAnnotations()) {
+				continue
+			}
 			a.when(state, "conflict", fmt.Sprintf("set movedBy: KEDA and add Loadline's trigger (docs/keda.md), or kubectl -n %s "+
 				"delete scaledobject %s", l.Namespace, o.GetName()),
 				"ScaledObject %s moves the replicas of %s, and movedBy is Scale.", o.GetName(), t)

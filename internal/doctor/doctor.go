@@ -83,6 +83,7 @@ func Examine(ctx context.Context, c Cluster, o Options) (*Report, error) {
 		{"what there is", e.survey},
 		{"resize", e.resize},
 		{"nodes", e.nodes},
+		{"axes", e.axes},
 		{"tolerance", e.tolerance},
 		{"resource metrics", e.resourceMetrics},
 		{"KEDA", e.keda},

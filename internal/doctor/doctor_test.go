@@ -60,6 +60,12 @@ func TestFindings(t *testing.T) {
 			p.resources["v1"] = p.resources["v1"][:1]
 			p.service(0, func(s map[string]any) { s["axes"], s["resize"] = []any{"Horizontal"}, "InPlaceOnly" })
 		}, want{Note, "in-place-resize", "", "only replicas", ""}},
+		"the axes of a cluster that can resize": {func(*patient) {}, want{OK, "axes", "", "Horizontal, VerticalRequests and VerticalLimits", ""}},
+		"the axes of a cluster that cannot": {func(p *patient) { p.resources["v1"] = p.resources["v1"][:1] },
+			want{OK, "axes", "", "the axis Horizontal. VerticalRequests and VerticalLimits need", ""}},
+		"an HPA that is inert is no conflict": {func(p *patient) {
+			p.add(inertHPA)
+		}, want{OK, "conflict", "web", "No other controller scales Deployment web", ""}},
 		"resize before it was beta": {func(p *patient) { p.minor = "32+" },
 			want{Note, "in-place-resize", "", "alpha", ""}},
 		"an old kubelet": {func(p *patient) { p.change("Node", "node-1", "v1.31.4", "status", "nodeInfo", "kubeletVersion") },
@@ -583,3 +589,15 @@ func checkSentences(t *testing.T, r *Report) {
 		}
 	}
 }
+
+// inertHPA was taken over.
+const inertHPA = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: inert, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 1
+  maxReplicas: 2147483647
+  behavior: {scaleUp: {selectPolicy: Disabled}, scaleDown: {selectPolicy: Disabled}}
+`

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/metrics/live"
@@ -123,18 +124,9 @@ func (e *exam) metricsWithoutLoadLine(ctx context.Context) {
 
 // candidates are Services that look like a Prometheus.
 func (e *exam) candidates(ctx context.Context, a about) {
-	var list corev1.ServiceList
-	if err := e.Reader.List(ctx, &list); err != nil {
+	found, err := prometheusServices(ctx, e.Reader)
+	if err != nil {
 		return // only a hint
-	}
-	var found []service
-	for _, s := range list.Items {
-		name := s.Name + " " + s.Labels["app.kubernetes.io/name"] + " " + s.Labels["app"]
-		if !strings.Contains(name, "prometheus") || strings.Contains(name, "exporter") || strings.Contains(name, "alertmanager") ||
-			strings.Contains(name, "operator") || len(s.Spec.Ports) == 0 {
-			continue
-		}
-		found = append(found, service{namespace: s.Namespace, name: s.Name, port: fmt.Sprint(s.Spec.Ports[0].Port), scheme: "http"})
 	}
 	if len(found) == 0 {
 		a.note("prometheus", "loadline doctor --prometheus URL --namespace NAMESPACE checks a given one",
@@ -147,6 +139,48 @@ func (e *exam) candidates(ctx context.Context, a about) {
 	}
 	a.note("prometheus", found[0].forward()+" --namespace NAMESPACE",
 		"This may be a Prometheus: %s. Its metrics can be checked before installation.", some(names))
+}
+
+// prometheusServices are the Services of a cluster that look like a Prometheus.
+func prometheusServices(ctx context.Context, from client.Reader) ([]service, error) {
+	var list corev1.ServiceList
+	if err := from.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	var found []service
+	for _, s := range list.Items {
+		name := s.Name + " " + s.Labels["app.kubernetes.io/name"] + " " + s.Labels["app"]
+		if !strings.Contains(name, "prometheus") || strings.Contains(name, "exporter") || strings.Contains(name, "alertmanager") ||
+			strings.Contains(name, "operator") || len(s.Spec.Ports) == 0 {
+			continue
+		}
+		found = append(found, service{namespace: s.Namespace, name: s.Name, port: fmt.Sprint(s.Spec.Ports[0].Port), scheme: "http"})
+	}
+	return found, nil
+}
+
+// Prometheuses are the addresses of Services that look like a Prometheus, reached from outside the
+// cluster through the API server's proxy.
+func Prometheuses(ctx context.Context, from client.Reader, inCluster bool) ([]Address, error) {
+	found, err := prometheusServices(ctx, from)
+	var all []Address
+	for _, s := range found {
+		a := Address{URL: fmt.Sprintf("%s://%s.%s:%s", s.scheme, s.name, s.namespace, s.port), Timeout: defaultTimeout}
+		if !inCluster {
+			a.Proxy = s.proxy()
+		}
+		all = append(all, a)
+	}
+	return all, err
+}
+
+// AddressOf a Prometheus that a resource names, which a controller in the given namespace reaches.
+func AddressOf(url, namespace string, inCluster bool) Address {
+	a := Address{URL: url, Timeout: defaultTimeout}
+	if s, inside := serviceOf(url, namespace); inside && !inCluster {
+		a.Proxy = s.proxy()
+	}
+	return a
 }
 
 // short is an error without its advice, which is for pulling a history; doctor has its own.

@@ -30,6 +30,9 @@ type Address struct {
 	Insecure   bool
 }
 
+// defaultTimeout of a query, as in the schema.
+const defaultTimeout = 10 * time.Second
+
 // service is a Service by its name within the cluster.
 type service struct {
 	namespace, name, port, scheme, path string
@@ -88,7 +91,7 @@ func (s service) forward() string {
 // has then been reported.
 func (e *exam) route(ctx context.Context, a about, l *v1alpha1.LoadLine) (Address, string, bool) {
 	p := &l.Spec.Prometheus
-	address := Address{URL: p.URL, Timeout: 10 * time.Second}
+	address := Address{URL: p.URL, Timeout: defaultTimeout}
 	if d := p.Timeout.Span(); d > 0 {
 		address.Timeout = d
 	}

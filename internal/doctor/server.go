@@ -68,7 +68,8 @@ func (e *exam) resize(context.Context) {
 		if e.any(func(_ *v1alpha1.LoadLine, s *v1alpha1.Service) bool { return vertical(s) }) {
 			a.fault("in-place-resize", do, "Pods cannot be resized in place, and a LoadLine has vertical axes.")
 		} else {
-			a.note("in-place-resize", do, "Pods cannot be resized in place: only replicas can be scaled.")
+			a.note("in-place-resize", "nothing, unless sizes are to be scaled: that needs Kubernetes 1.33 or later",
+				"Pods cannot be resized in place: only replicas can be scaled, which no LoadLine goes beyond.")
 		}
 	}
 }
@@ -102,6 +103,16 @@ func (e *exam) nodes(ctx context.Context) {
 	default:
 		a.ok("nodes", "Kubelets of %s can resize pods.", count(len(list.Items), "node", "nodes"))
 	}
+}
+
+// axes that services of this cluster can have.
+func (e *exam) axes(context.Context) {
+	a := e.of(OfCluster)
+	if e.resizable {
+		a.ok("axes", "Services can have the axes Horizontal, VerticalRequests and VerticalLimits.")
+		return
+	}
+	a.ok("axes", "Services can have the axis Horizontal. VerticalRequests and VerticalLimits need in-place resize (Kubernetes 1.33 or later).")
 }
 
 // minorOf a version such as v1.33.2; 0 = not known.
