@@ -5,13 +5,13 @@ GO      ?= go
 export CGO_ENABLED ?= 0
 export GOFLAGS     ?= -trimpath
 FUZZTIME ?= 10s
-GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets
+GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets internal/sandbox/serve/assets
 SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build image sbom demo test test-browser test-crd test-cluster test-karpenter chaos check nightly generate generate-crd generate-chart generate-proto results bar regimes seasons papers drift bench fuzz clean
+.PHONY: help build sandbox recording image app-image sbom demo test test-browser test-grafana test-crd test-cluster test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar planner regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,10 +21,29 @@ build: bin/loadline bin/loadline-lab ## build bin/loadline and bin/loadline-lab
 # Without symbols, which `go version -m` and stack traces do not need, and without gRPC's
 # trace pages: docs/adr/0013-binary-size.md has the figures.
 BUILD := $(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags "-s -w"
-PARTS := $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin') lab/validate/cfs_quota.csv $(wildcard lab/data/*/*.csv)
+PARTS := $(SOURCES) go.mod go.sum $(shell find internal -name '*.yaml' -o -name '*.bin' -o -path '*/assets/*') lab/validate/cfs_quota.csv $(wildcard lab/data/*/*.csv)
 
 bin/loadline bin/loadline-lab: bin/%: $(PARTS)
 	$(BUILD) -o $@ ./cmd/$*
+
+# The engine for browsers, and Go's support for it, which must be of the same version of Go.
+WASM := out/wasm
+
+$(WASM)/engine.wasm: $(PARTS)
+	@mkdir -p $(WASM)
+	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags "-s -w" -o $@ ./cmd/loadline-wasm
+	cp "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" $(WASM)/
+
+sandbox: bin/loadline $(WASM)/engine.wasm ## write the sandbox as a static folder, out/sandbox, that any web server can serve
+	bin/loadline sandbox --static out/sandbox --engine $(WASM)
+	@ls -l out/sandbox
+
+recording: bin/loadline ## record the sandbox for the README: docs/images/sandbox.gif, and pictures of both themes (needs Node, Chromium and make test-browser's modules)
+	npm --prefix test/browser ci --no-audit --no-fund
+	rm -rf out/recording
+	node test/browser/record.mjs bin/loadline out/recording
+	$(GO) run ./tools/recording -o docs/images/sandbox.gif out/recording/frame-*.png
+	cp out/recording/sandbox-light.png out/recording/sandbox-dark.png out/recording/sandbox-phone.png docs/images/
 
 # The version is said once, in the chart.
 VERSION := $(shell sed -n 's/^appVersion: *//p' deploy/chart/loadline/Chart.yaml)
@@ -38,6 +57,9 @@ image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images
 	for program in loadline loadline-lab; do \
 		$(GO) run ./tools/image -package ./cmd/$$program -name $(IMAGES)/$$program -version $(VERSION) -platforms $(PLATFORMS) $(if $(BUILDER),-builder $(BUILDER)) -o out/$$program-$(VERSION).tar || exit 1; \
 	done
+
+app-image: ## make out/app.tar, the image with which `loadline-lab deploy` plays application models for real
+	$(GO) run ./tools/image -package ./test/node/app -name loadline.dev/app -version 1 -platforms linux/$$($(GO) env GOARCH) -ca none -npm none -o out/app.tar
 
 sbom: build ## write the bill of materials of both programs in SPDX 2.3, out/sbom-VERSION.spdx.json
 	$(GO) run ./tools/sbom -version $(VERSION) -o out/sbom-$(VERSION).spdx.json bin/loadline bin/loadline-lab
@@ -71,9 +93,13 @@ demo: bin/loadline ## from a week of metrics to a verdict: record, fit, train, t
 test: ## run all tests
 	$(GO) test -timeout 40m ./...
 
-test-browser: ## open a report in headless Chromium, light and dark; screenshots in out/browser
+test-browser: ## open a report and the sandbox in headless Chromium, light and dark; screenshots in out/browser
 	npm --prefix test/browser ci --no-audit --no-fund
-	$(GO) test -count=1 -run Browser -v ./internal/report
+	LOADLINE_BROWSER=1 $(GO) test -count=1 -run Browser -v ./internal/report ./internal/sandbox/serve
+
+test-grafana: ## hold the dashboards against Grafana's own types
+	npm --prefix test/grafana ci --no-audit --no-fund --ignore-scripts
+	npm --prefix test/grafana test
 
 test-crd: ## hold the resource, manifests and chart against the code of the API server, Helm and Kustomize (two minutes the first time)
 	cd test/crd && $(GO) vet ./... && $(GO) test -count=1 ./...
@@ -93,6 +119,11 @@ chaos: bin/loadline ## break everything around Loadline on a real Kubernetes, by
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && \
 	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline SEED=$(SEED) CHAOS=$(CHAOS) $(GO) test -v -count=1 -timeout 30h -run 'TestChaos$$' ./chaos
 
+# SCALE_ONLY="200 LoadLines" runs one layout, SCALE_FOR=3m measures longer. CI runs a small layout as part of test-cluster.
+scale: bin/loadline ## measure Loadline with 2,000 and 10,000 services on a real Kubernetes (twenty minutes)
+	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && \
+	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline SCALE=nightly $(GO) test -v -count=1 -timeout 2h -run 'TestScale$$' ./scale
+
 # Each scene has a cluster of its own and mostly waits.
 test-karpenter: ## hold the simulated node pool against Karpenter (builds it the first time: minutes; then twenty minutes); UPDATE=-update keeps what Karpenter did
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -karpenter && \
@@ -100,6 +131,7 @@ test-karpenter: ## hold the simulated node pool against Karpenter (builds it the
 
 check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, drift of results
 	$(GO) vet ./...
+	GOOS=js GOARCH=wasm $(GO) vet ./cmd/loadline-wasm ./internal/sandbox
 	$(GO) tool staticcheck ./...
 	@unformatted=$$(gofmt -l $(SOURCES)); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	$(GO) mod tidy -diff
@@ -109,7 +141,7 @@ check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, 
 	rm -rf out/drift
 	bin/loadline bench --suite drift --out out/drift --expect $(DRIFT)
 
-generate: ## make the generated files again: kernels, the fluid engine's surface, the report's page
+generate: ## make the generated files again: kernels, the fluid engine's surface, the report's page and the sandbox's
 	$(GO) generate ./...
 	npm --prefix web ci --no-audit --no-fund
 	npm --prefix web run build
@@ -126,7 +158,7 @@ generate-crd: ## make deploy/crd and the deep copies from api/v1alpha1 again (a 
 
 # A chart cannot reach beyond its folder, so it has copies; make test-crd compares them.
 generate-chart: ## copy the definition, the roles and the admission policy into the chart
-	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/rbac/classes.yaml deploy/admission/pod-size.yaml deploy/optional/reserve.yaml deploy/chart/loadline/files/
+	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/rbac/classes.yaml deploy/rbac/console.yaml deploy/admission/pod-size.yaml deploy/optional/reserve.yaml deploy/optional/prometheus-rules.yaml deploy/grafana/*.json deploy/chart/loadline/files/
 
 OLD_POLICIES := --policy hpa --policy ursa --policy vpa --policy autothrottle --policy 'no autoscaling: static:replicas=1,cpu=0.05,limit=2'
 
@@ -142,19 +174,20 @@ results: bin/loadline ## run the suites contention, scale and tuned and write do
 	printf '\n# Calibrated, and one setting for all scenes\n\n'; cat out/tuned.md; \
 	printf '\n# The old account: empty nodes of a fixed number\n\n'; cat out/rivals.md; } > docs/results.md
 
-bar: bin/loadline ## run the suite bar and write docs/bar.md (about two hours on two cores)
-	rm -rf out/bar
-	bin/loadline bench --suite bar --out out/bar && bin/loadline report out/bar -o out/bar.html && bin/loadline report out/bar -o out/bar.md
+bar: bin/loadline ## run the suite bar and write docs/bar.md (some hours on two cores; run again, it resumes)
+	bin/loadline bench --suite bar --redo --out out/bar && bin/loadline report out/bar -o out/bar.html && bin/loadline report out/bar -o out/bar.md
 	{ printf '# The bar\n\nMade by `make bar` at commit %s; the set-up is in [results.md](results.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/bar.md; } > docs/bar.md
 
+planner: bin/loadline ## run the suite planner, the planner without its parts, and write docs/ablations.md (some hours on two cores; shares runs with bar)
+	bin/loadline bench --suite planner --redo --out out/bar && bin/loadline report out/bar -o out/planner.html && bin/loadline report out/bar -o out/planner.md
+	{ printf '# The planner without its parts\n\nMade by `make planner` at commit %s; the scenes are those of [bar.md](bar.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/planner.md; } > docs/ablations.md
+
 regimes: bin/loadline ## run the suite regimes and write docs/regimes.md (about an hour on two cores)
-	rm -rf out/regimes
-	bin/loadline bench --suite regimes --out out/regimes && bin/loadline report out/regimes -o out/regimes.html && bin/loadline report out/regimes -o out/regimes.md
+	bin/loadline bench --suite regimes --redo --out out/regimes && bin/loadline report out/regimes -o out/regimes.html && bin/loadline report out/regimes -o out/regimes.md
 	{ cat docs/regimes.head.md; echo "Made by \`make regimes\` at commit $$(git rev-parse --short HEAD)."; echo; cat out/regimes.md; } > docs/regimes.md
 
 seasons: bin/loadline ## run the suite seasons and write docs/seasons.md (about an hour on two cores)
-	rm -rf out/seasons
-	bin/loadline bench --suite seasons --out out/seasons && bin/loadline report out/seasons -o out/seasons.html && bin/loadline report out/seasons -o out/seasons.md
+	bin/loadline bench --suite seasons --redo --out out/seasons && bin/loadline report out/seasons -o out/seasons.html && bin/loadline report out/seasons -o out/seasons.md
 	{ printf '# Two weeks\n\nMade by `make seasons` at commit %s. Scenes: `internal/bench/suites_seasons.go`.\n\n' "$$(git rev-parse --short HEAD)"; cat out/seasons.md; } > docs/seasons.md
 
 papers: bin/loadline-lab ## run the papers' experiments and studies and write docs/papers.md (about two hours on two cores; what was trained is kept in out/papers/models)

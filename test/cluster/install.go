@@ -21,7 +21,7 @@ func (c *Cluster) InstallLoadline(t testing.TB, further ...string) {
 	}
 	files := append([]string{
 		"crd", "namespace.yaml", "rbac/service-account.yaml", "rbac/cluster-role.yaml", "rbac/cluster-role-binding.yaml",
-		"rbac/classes.yaml", "rbac/leader-election.yaml",
+		"rbac/classes.yaml", "rbac/console.yaml", "rbac/leader-election.yaml",
 	}, further...)
 	for i, f := range files {
 		files[i] = filepath.Join(deploy, f)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -113,6 +114,18 @@ kind: PodDisruptionBudget
 metadata: {name: %s}
 spec: {maxUnavailable: %s, selector: {matchLabels: {app: %[1]s}}}
 `, service, unavailable))
+	// Karpenter goes by the status. Between the old one and the new replicas it could begin to drain a
+	// node that the new budget never lets go.
+	Eventually(r.t, "the status of the disruption budget of "+service, func() error {
+		var b policyv1.PodDisruptionBudget
+		if err := r.c.client.Get(r.t.Context(), client.ObjectKey{Namespace: r.ns, Name: service}, &b); err != nil {
+			return err
+		}
+		if b.Status.ObservedGeneration != b.Generation || unavailable == "0" && b.Status.DisruptionsAllowed > 0 {
+			return fmt.Errorf("it is of generation %d of %d, and allows %d", b.Status.ObservedGeneration, b.Generation, b.Status.DisruptionsAllowed)
+		}
+		return nil
+	})
 }
 
 // settle waits until Karpenter has nothing more to do: the pods are ready, all nodes have

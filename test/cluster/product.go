@@ -24,10 +24,17 @@ type ProductOptions struct {
 
 	// LeaderElect makes it hold a lease in the first namespace. A process that cannot renew its
 	// lease on a busy machine ends, so only tests of the lease have one.
-	LeaderElect bool
+	LeaderElect    bool
+	LeaseNamespace string // of the lease; default: the first namespace
+
+	// Console is the address of the console, such as FreeAddress gives one; "" = it is not served.
+	// Its certificate is that of all servers of the cluster.
+	Console string
 
 	Flags []string // beyond those for addresses, folders and the lease
 	Dir   string   // for models/ and decisions/; default: one of its own
+
+	Program string // default: Binary
 
 	Server string // URL of the API server, such as a proxy's before it; default: the API server's own
 	NoWait bool   // it may start while the API server is away: nothing is installed for it, nor waited for
@@ -39,6 +46,7 @@ type Product struct {
 	Dir     string // models/ and decisions/ are in it
 	Metrics string // address of /metrics
 	KEDA    string // address that KEDA asks
+	Console string // address of the console; "" = none
 	health  string
 	process *process
 }
@@ -88,16 +96,22 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	if len(o.Namespaces) == 0 && !o.All {
 		t.Fatal("ProductOptions.Namespaces is empty: Loadline would act on the applications of other tests")
 	}
-	program := Binary(t)
+	program := o.Program
+	if program == "" {
+		program = Binary(t)
+	}
 	kubeconfig, err := c.kubeconfigAt(Loadline, o.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lease := []string{"--leader-elect=false"}
 	if o.LeaderElect {
-		lease = []string{"--leader-elect", "--lease-namespace", o.Namespaces[0]}
+		if o.LeaseNamespace == "" {
+			o.LeaseNamespace = o.Namespaces[0]
+		}
+		lease = []string{"--leader-elect", "--lease-namespace", o.LeaseNamespace}
 		if !o.NoWait {
-			if err := c.installLease(t.Context(), o.Namespaces[0]); err != nil {
+			if err := c.installLease(t.Context(), o.LeaseNamespace); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -107,7 +121,7 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 		t.Fatal(err)
 	}
 	address := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", ports[name]) }
-	p := &Product{Dir: o.Dir, Metrics: address("metrics"), KEDA: address("keda"), health: address("health")}
+	p := &Product{Dir: o.Dir, Metrics: address("metrics"), KEDA: address("keda"), health: address("health"), Console: o.Console}
 	if p.Dir == "" {
 		if p.Dir, err = os.MkdirTemp(c.dir, "loadline-"); err != nil {
 			t.Fatal(err)
@@ -117,7 +131,11 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 		"run", "--kubeconfig", kubeconfig, "--namespaces", strings.Join(o.Namespaces, ","),
 		"--metrics-address", p.Metrics, "--health-address", p.health, "--keda-address", p.KEDA, "--keda-hosts", "127.0.0.1",
 		"--models", filepath.Join(p.Dir, "models"), "--decisions", filepath.Join(p.Dir, "decisions"), "--log-level", "debug",
-	}, append(lease, o.Flags...)...)
+	}, lease...)
+	if o.Console != "" {
+		flags = append(flags, "--console-address", o.Console, "--console-cert", c.pki.cert("server"), "--console-key", c.pki.key("server"))
+	}
+	flags = append(flags, o.Flags...)
 	name := "loadline-" + fmt.Sprint(ports["health"])
 	if p.process, err = spawn(p.Dir, name, nil, program, flags...); err != nil {
 		t.Fatal(err)
@@ -139,6 +157,19 @@ func (c *Cluster) Run(t testing.TB, o ProductOptions) *Product {
 	})
 	return p
 }
+
+// FreeAddress is a loopback address that nothing listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	ports, err := freePorts("free")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", ports["free"])
+}
+
+// CA are the certificates that clients of the cluster's servers trust, in PEM.
+func (c *Cluster) CA() []byte { return c.pki.caText }
 
 func (p *Product) ready(ctx context.Context) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.health+"/readyz", nil)

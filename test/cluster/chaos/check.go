@@ -37,6 +37,7 @@ var checks = []struct {
 
 // Check holds a record to all promises.
 func Check(r *Record) []Violation {
+	r = r.answered()
 	var all []Violation
 	for _, c := range checks {
 		for _, v := range c.find(r) {

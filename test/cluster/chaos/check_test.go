@@ -59,6 +59,8 @@ func clean() *Record {
 	scale("b#1", "web", 115, 7, 6, "") // the disk is full
 	r.Logged = append(r.Logged, Logged{"b#1", "shop", "web", 6, "CPU at 40 % of the request", false})
 	scale("b#1", "web", 135, 6, 5, "CPU at 30 % of the request")
+	unanswered := &r.Writes[len(r.Writes)-1] // it was stored all the same
+	unanswered.Code, unanswered.Version = 0, ""
 	scale("b#1", "web", 170, 5, 3, "CPU at 30 % of the request")
 	for second := 2.5; second < 168; second += 2 { // passes that changed nothing
 		process := "a#1"
@@ -118,6 +120,9 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 		{"a brownout that ends without a reason", "record", "there is no decision", func(r *Record) { r.Logged = r.Logged[1:] }},
 		{"two leaders apply", "leader", "while b#1 held the lease", func(r *Record) { r.Holders[1].At = at(62) }},
 		{"a write before the lease was taken", "leader", "no process held", func(r *Record) { r.Holders[0].At = at(30) }},
+		{"an unanswered write while another process leads", "leader", "while a#1 held the lease", func(r *Record) {
+			r.Holders = append(r.Holders, Holder{at(134), "host_a", "a#1"}, Holder{at(136), "host_b", "b#1"})
+		}},
 		{"a decision that is applied twice", "once", "twice by the decision", func(r *Record) {
 			r.Writes = append(r.Writes, Write{at(172), "b#1", "shop", "web", 3, 200, "again"})
 			r.Changes = append(r.Changes, Change{At: at(172), App: "shop", Service: "web", From: 5, To: 3, Manager: Manager, Version: "again"})

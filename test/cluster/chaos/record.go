@@ -3,7 +3,9 @@ package chaos
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -85,6 +87,35 @@ type Write struct {
 
 // stored reports whether the API server has taken the write.
 func (w *Write) stored() bool { return w.Code >= 200 && w.Code < 300 }
+
+// answered is the record with the answers that were lost: a write whose sender did not wait for the
+// answer may have been stored all the same. A change that no answered write has made is taken for
+// that of the last unanswered one before it with its replicas, each for one change.
+func (r *Record) answered() *Record {
+	known := map[string]bool{}
+	for i := range r.Writes {
+		known[r.Writes[i].Version] = true
+	}
+	whole := *r
+	whole.Writes = slices.Clone(r.Writes)
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if c.Manager != Manager || known[c.Version] {
+			continue
+		}
+		var last *Write
+		for j := range whole.Writes {
+			w := &whole.Writes[j]
+			if w.Code == 0 && w.App == c.App && w.Service == c.Service && w.Replicas == c.To && !w.Received.After(c.At) {
+				last = w
+			}
+		}
+		if last != nil {
+			last.Code, last.Version = http.StatusOK, c.Version
+		}
+	}
+	return &whole
+}
 
 // Holder of the lease from an instant on; "" = none.
 type Holder struct {

@@ -10,7 +10,7 @@ import (
 var switches = []string{
 	"namespaces: [shop, orders]",
 	"rollouts: true\nrecreate: true\notherTargets: [{group: example.com, resource: widgets}, {group: apps, resource: replicasets}]",
-	"admissionPolicy: true\nserviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}",
+	"admissionPolicy: true\ndashboards: {enabled: true}\nprometheusRules: {enabled: true, labels: {release: prometheus}}\nserviceMonitor: {enabled: true, interval: 15s, labels: {release: prometheus}}",
 	"models: {claims: [models, more.models]}\nfleet: {nats: \"tls://n0:4222,tls://n1:4222\", credentialsSecretName: nats-user, tls: " +
 		"{secretName: nats-tls, mutual: true}, trustKeysSecretName: fleet-trust}\nprometheus: http://prometheus.monitoring:9090",
 	"sources: [{namespace: shop, secrets: [prometheus-token]}, {namespace: orders, configMaps: [twin, model]}]",
@@ -31,6 +31,8 @@ var scalers = []string{
 	"keda: {tls: {secretName: loadline-keda, mutual: true}, namespace: scaling}\nnetworkPolicy: {metricsFrom: [{podSelector: {}}], " +
 		"egress: [{ports: [{port: 443}]}]}",
 	"keda: {tls: {plainText: true}}\nnetworkPolicy: {enabled: false}",
+	"console: {enabled: false}\ndecisions: {claim: loadline-decisions}",
+	"console: {tlsSecretName: web-tls, hosts: [loadline.example.com]}\nnetworkPolicy: {consoleFrom: [{podSelector: {}}]}",
 }
 
 // The CRD is left out here: it is large, and the same in all of them.

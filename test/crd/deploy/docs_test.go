@@ -66,8 +66,8 @@ func TestOverlayInTheDocs(t *testing.T) {
 	if got := pod.Containers[0].Image; got != "registry.example.com/loadline:0.1.0" {
 		t.Errorf("the image is %s", got)
 	}
-	if len(pod.Volumes) != 3 || pod.Volumes[2].PersistentVolumeClaim == nil ||
-		pod.Containers[0].VolumeMounts[2].MountPath != "/models/models" {
+	if len(pod.Volumes) != 4 || pod.Volumes[3].PersistentVolumeClaim == nil ||
+		pod.Containers[0].VolumeMounts[3].MountPath != "/models/models" {
 		t.Errorf("volumes are %+v", pod.Volumes)
 	}
 }
@@ -114,7 +114,7 @@ func anchors(page string) []string {
 
 // Flags in the manifests exist.
 func TestFlagsExist(t *testing.T) {
-	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go")
+	source := read(t, root, "internal/cli/run.go") + read(t, root, "internal/cli/run_fleet.go") + read(t, root, "internal/cli/run_console.go")
 	pod := as[apps.Deployment](t, objects(t,
 		mustHelm(t, "keda: {tls: {secretName: x, mutual: true}}\nnamespaces: [shop]\nfleet: {nats: nats://n, credentialsSecretName: "+
 			"x, tls: {secretName: x, mutual: true}, trustKeysSecretName: x}\nprometheus: http://p\nallowPrometheus: [http://p]")),

@@ -56,6 +56,8 @@ var uses = []use{
 	// What controller-runtime does for an election.
 	{[]string{"coordination.k8s.io leases create", "coordination.k8s.io leases update", " events create", " events patch"},
 		"internal/cli/run.go", `LeaderElection:\s+f\.leaderElect`},
+	{[]string{"authentication.k8s.io tokenreviews create", "authorization.k8s.io subjectaccessreviews create"},
+		"internal/console/access.go", `a\.reviews\.Create\(`},
 	{[]string{"coordination.k8s.io leases get"}, "internal/controller/fence.go", `l\.Live\.Get\(`},
 }
 
@@ -137,7 +139,7 @@ var forwarding = map[string]string{
 func TestEveryWriteHasItsPermission(t *testing.T) {
 	write := regexp.MustCompile(`^(Create|Update|Patch|Apply|Delete|DeleteAllOf)$`)
 	found := 0
-	for _, pattern := range []string{"internal/kube/*.go", "internal/controller/*.go", "internal/cli/run*.go"} {
+	for _, pattern := range []string{"internal/kube/*.go", "internal/controller/*.go", "internal/cli/run*.go", "internal/console/*.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files are %s: %v", pattern, err)

@@ -22,6 +22,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 		{"rollouts: true", "rbac/optional-rollouts.yaml"},
 		{"recreate: true", "rbac/optional-recreate.yaml"},
 		{"serviceMonitor: {enabled: true}", "optional/service-monitor.yaml"},
+		{"prometheusRules: {enabled: true}", "optional/prometheus-rules.yaml"},
 		{"reserve: true", "optional/reserve.yaml"},
 		{"admissionPolicy: true", "admission/pod-size.yaml"},
 		{"sources: [{namespace: shop, secrets: [prometheus-token], configMaps: [monitoring-ca, shop-twin]}]",
@@ -48,7 +49,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 func TestCopiesInTheChartAreUpToDate(t *testing.T) {
 	sources := map[string]string{}
 	for _, pattern := range []string{"crd/*.yaml", "rbac/cluster-role.yaml", "rbac/leader-election.yaml", "rbac/optional-*.yaml",
-		"rbac/classes.yaml", "admission/pod-size.yaml", "optional/reserve.yaml"} {
+		"rbac/classes.yaml", "rbac/console.yaml", "admission/pod-size.yaml", "optional/reserve.yaml", "optional/prometheus-rules.yaml", "grafana/*.json"} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("nothing is %s: %v", pattern, err)
