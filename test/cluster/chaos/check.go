@@ -31,11 +31,11 @@ var checks = []struct {
 	{"once", checkOnce},
 	{"record", checkRecorded},
 	{"brownout", checkBrownouts},
-	{"burn", checkBurn},
 	{"flat", checkFlat},
 }
 
-// Check holds a record to all promises.
+// Check holds the record of a run to all promises but that about the SLO, which CheckBurn
+// holds several runs to.
 func Check(r *Record) []Violation {
 	r = r.answered()
 	var all []Violation
@@ -166,26 +166,35 @@ const (
 	burnSlack  = 0.02 // of the requests
 )
 
-// checkBurn: the share of requests over the SLO, of the whole run, is no worse than the rule's.
-func checkBurn(r *Record) []Violation {
-	if r.Settings.Subject == "" {
+// CheckBurn: the share of requests over the SLO, of all runs together, is no worse than the
+// rule's. In one run of minutes it depends on the pass before which a fault comes: the same seed
+// gave the planner 0.9 and 19 %. Runs are of the same subject and rule.
+func CheckBurn(records ...*Record) []Violation {
+	if len(records) == 0 || records[0].Settings.Subject == "" {
 		return nil
 	}
-	subject, rule := r.Over(r.Settings.Subject), r.Over(r.Settings.Rule)
-	if limit := burnFactor*rule + burnSlack; !(subject <= limit) {
-		return []Violation{{What: fmt.Sprintf("%.2f %% of the requests of %s were over the SLO, and %.2f %% of those of %s: more than %.2f %%",
-			100*subject, r.Settings.Subject, 100*rule, r.Settings.Rule, 100*limit)}}
+	subject, rule := records[0].Settings.Subject, records[0].Settings.Rule
+	over, limit := Over(subject, records...), burnFactor*Over(rule, records...)+burnSlack
+	if !(over <= limit) {
+		return []Violation{{Check: "burn", What: fmt.Sprintf(
+			"%.2f %% of the requests of %s were over the SLO, and %.2f %% of those of %s: more than %.2f %%",
+			100*over, subject, 100*Over(rule, records...), rule, 100*limit)}}
 	}
 	return nil
 }
 
-// Over is the share of an application's requests over the SLO; NaN without requests.
-func (r *Record) Over(app string) float64 {
-	var last Outcome
-	for _, o := range r.Outcomes {
-		if o.App == app {
-			last = o
+// Over is the share of an application's requests over the SLO, of all runs; NaN without requests.
+func Over(app string, records ...*Record) float64 {
+	var sum Outcome
+	for _, r := range records {
+		var last Outcome
+		for _, o := range r.Outcomes {
+			if o.App == app {
+				last = o
+			}
 		}
+		sum.Over += last.Over
+		sum.Ended += last.Ended
 	}
-	return last.Over / last.Ended
+	return sum.Over / sum.Ended
 }

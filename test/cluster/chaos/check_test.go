@@ -84,8 +84,25 @@ func clean() *Record {
 }
 
 func TestACleanRecordPasses(t *testing.T) {
-	for _, v := range Check(clean()) {
+	for _, v := range everything(clean()) {
 		t.Error(v)
+	}
+}
+
+func everything(r *Record) []Violation { return append(Check(r), CheckBurn(r)...) }
+
+// TestBurnIsOfAllRuns: a share of one run is chance, that of all of them is not.
+func TestBurnIsOfAllRuns(t *testing.T) {
+	bad := clean()
+	bad.Outcomes[0].Over = 1800
+	if found := CheckBurn(bad); len(found) != 1 {
+		t.Errorf("a bad run alone: %v", found)
+	}
+	if found := CheckBurn(clean(), bad, clean()); len(found) != 0 {
+		t.Errorf("a bad run among good ones: %v", found)
+	}
+	if found := CheckBurn(bad, clean(), bad); len(found) != 1 {
+		t.Errorf("two bad runs of three: %v", found)
 	}
 }
 
@@ -153,7 +170,7 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := clean()
 			c.plant(r)
-			found := Check(r)
+			found := everything(r)
 			if len(found) == 0 {
 				t.Fatal("nothing was found")
 			}
@@ -206,7 +223,7 @@ func TestARecordIsReadAsItWasSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := Check(r), Check(again); len(a) != 1 || len(b) != 1 || a[0] != b[0] {
+	if a, b := everything(r), everything(again); len(a) != 1 || len(b) != 1 || a[0] != b[0] {
 		t.Errorf("%v before, %v after", a, b)
 	}
 }

@@ -36,14 +36,33 @@ func TestChaos(t *testing.T) {
 			t.Fatalf("CHAOS=%s must be a duration, such as 20m: %v", text, err)
 		}
 	}
+	// The violations once more after everything else: the logs of a failed cluster are long.
+	var records []*Record
+	var violations []string
+	t.Cleanup(func() {
+		for _, v := range violations {
+			t.Log(v)
+		}
+	})
 	c := cluster.Start(t, cluster.Options{})
 	c.InstallLoadline(t)
 	for _, seed := range seeds {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { testSeed(t, c, seed, length) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			r := testSeed(t, c, seed, length)
+			records = append(records, r)
+			for _, v := range Check(r) {
+				t.Error(v)
+				violations = append(violations, fmt.Sprintf("seed %d: %v", seed, v))
+			}
+		})
+	}
+	for _, v := range CheckBurn(records...) {
+		t.Error(v)
+		violations = append(violations, v.String())
 	}
 }
 
-func testSeed(t *testing.T, c *cluster.Cluster, seed uint64, length time.Duration) {
+func testSeed(t *testing.T, c *cluster.Cluster, seed uint64, length time.Duration) *Record {
 	plan, err := New(seed, length)
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +78,9 @@ func testSeed(t *testing.T, c *cluster.Cluster, seed uint64, length time.Duratio
 	w.recover()
 	w.collect()
 	path := save(t, w.record)
-	for _, v := range Check(w.record) {
-		t.Error(v)
-	}
 	summarise(t, w.record)
 	t.Logf("the record is %s", path)
+	return w.record
 }
 
 // save the record in out/chaos.
@@ -116,8 +133,8 @@ func summarise(t *testing.T, r *Record) {
 	t.Logf("%d faults, %d decisions, %d writes of replicas (%d changes seen), "+
 		"%d more refused or unanswered, %d reductions, %d brownouts, %d lives of "+
 		"Loadline, %d leaders", len(r.Faults), len(r.Decisions), stored, seen, refused, reductions, brownouts, len(r.Processes), leaders)
-	t.Logf("over the SLO: %.2f %% (planner), %.2f %% (hpa)", 100*r.Over(r.Settings.Subject), 100*r.Over(r.Settings.Rule))
-	if stored == 0 || seen == 0 || reductions == 0 || len(r.Faults) == 0 || math.IsNaN(r.Over(r.Settings.Subject)) {
+	t.Logf("over the SLO: %.2f %% (planner), %.2f %% (hpa)", 100*Over(r.Settings.Subject, r), 100*Over(r.Settings.Rule, r))
+	if stored == 0 || seen == 0 || reductions == 0 || len(r.Faults) == 0 || math.IsNaN(Over(r.Settings.Subject, r)) {
 		t.Error("the run has shown nothing: there were no faults, changes, reductions or requests")
 	}
 }
@@ -132,7 +149,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range Check(r) {
+	for _, v := range append(Check(r), CheckBurn(r)...) {
 		t.Error(v)
 	}
 	summarise(t, r)
