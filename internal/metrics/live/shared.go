@@ -29,6 +29,8 @@ type Shared struct {
 	client *prom.Client
 	log    *slog.Logger // for panics and what is asked apart; nil = none
 
+	quiet, most time.Duration // a round waits for others: since the last has joined, and in all
+
 	mu      sync.Mutex
 	members int
 	open    *round // that sources may join; nil = none
@@ -44,6 +46,7 @@ const (
 
 	mostJoined = 50
 	joinedText = 96 << 10 // bytes of a joined query
+	joinedEach = 64       // bytes that joining adds to each of its parts, at most
 
 	apartFor    = 10 * time.Minute // a source's question that failed
 	joinAnew    = 20               // rounds until joining is tried again after every joined query has failed
@@ -56,7 +59,7 @@ type joining struct{ most, rest int }
 
 // NewShared for the sources of one server. The client is its own.
 func NewShared(c *prom.Client, log *slog.Logger) *Shared {
-	return &Shared{client: c, log: log, joins: map[string]joining{}}
+	return &Shared{client: c, log: log, quiet: gatherQuiet, most: gatherMost, joins: map[string]joining{}}
 }
 
 // Join counts a source in. Leave it when the source is no longer used.
@@ -240,14 +243,14 @@ func (r *round) run() {
 
 // gather waits for others until nobody has joined for a moment.
 func (r *round) gather() {
-	last := time.NewTimer(gatherMost)
+	last := time.NewTimer(r.shared.most)
 	defer last.Stop()
-	quiet := time.NewTimer(gatherQuiet)
+	quiet := time.NewTimer(r.shared.quiet)
 	defer quiet.Stop()
 	for waiting := true; waiting && !r.complete(); {
 		select {
 		case <-r.joined:
-			quiet.Reset(gatherQuiet)
+			quiet.Reset(r.shared.quiet)
 		case <-quiet.C:
 			waiting = false
 		case <-last.C:
@@ -415,12 +418,21 @@ func (j *joinedQuery) text() string {
 	if len(j.shares) == 1 {
 		return j.shares[0].question.text
 	}
+	size := 0
+	for _, sh := range j.shares {
+		size += len(sh.question.text) + joinedEach
+	}
 	var b strings.Builder
+	b.Grow(size)
 	var write func(from, to int)
 	write = func(from, to int) {
 		if to-from == 1 {
 			// A query may end with a comment.
-			fmt.Fprintf(&b, "label_replace((%s\n), %q, %q, \"\", \"\")", j.shares[from].question.text, sharedLabel, strconv.Itoa(from))
+			b.WriteString("label_replace((")
+			b.WriteString(j.shares[from].question.text)
+			b.WriteString("\n), \"" + sharedLabel + "\", \"")
+			b.WriteString(strconv.Itoa(from))
+			b.WriteString("\", \"\", \"\")")
 			return
 		}
 		middle := (from + to) / 2

@@ -125,7 +125,7 @@ func TestServeNamespaces(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.FormValue("query")
 		namespaces, joined := partsOf(query)
-		_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[`)
+		var rows []string
 		for i, ns := range namespaces {
 			tag := ""
 			if joined {
@@ -133,12 +133,10 @@ func TestServeNamespaces(t *testing.T) {
 			}
 			var n int
 			_, _ = fmt.Sscanf(ns, "ns-%d", &n)
-			if i > 0 {
-				_, _ = io.WriteString(w, ",")
-			}
-			_, _ = io.WriteString(w, strings.Join(seriesOf(query, n%1000, tag), ","))
+			rows = append(rows, seriesOf(query, n%1000, tag)...)
 		}
-		_, _ = io.WriteString(w, "]}}")
+		_, body := vector(rows...) // written at once, as Prometheus does
+		_, _ = io.WriteString(w, body)
 	}))
 	defer server.Close()
 	fmt.Println("serving", server.URL)
