@@ -245,17 +245,8 @@ func objective(l *v1alpha1.LoadLine, s *v1alpha1.ObjectiveStatus, p *past) Objec
 func money(l *v1alpha1.LoadLine, p *past) *Money {
 	var m Money
 	if e := p.last(); e != nil {
-		prices := pool.Prices{}.WithDefaults()
-		perHour := 0.0
-		for i := range e.Record.Services {
-			a := afterOf(&e.Record.Services[i])
-			if l.Status.Mode != v1alpha1.Act {
-				a = e.Record.Services[i].Before()
-			}
-			n := float64(a.Replicas)
-			perHour += prices.Resources(3600*n*a.Size.CPURequest, 3600*n*float64(a.Size.MemoryRequest))
-		}
-		m.PerHour, m.Currency = &perHour, prices.Currency
+		cost := perHour(e.Record, l.Status.Mode == v1alpha1.Act)
+		m.PerHour, m.Currency = &cost, pool.Prices{}.WithDefaults().Currency
 	}
 	if e := l.Status.Portfolio; e != nil {
 		m.PerMonth, m.Basis = number(e.Current.PerMonth), e.Basis
@@ -274,6 +265,20 @@ func money(l *v1alpha1.LoadLine, p *past) *Money {
 		return nil
 	}
 	return &m
+}
+
+// perHour is what the requests of all replicas cost at list prices, after the decision if it acts.
+func perHour(r *decisionlog.Record, acts bool) (cost float64) {
+	prices := pool.Prices{}.WithDefaults()
+	for i := range r.Services {
+		a := r.Services[i].Before()
+		if acts {
+			a = afterOf(&r.Services[i])
+		}
+		n := float64(a.Replicas)
+		cost += prices.Resources(3600*n*a.Size.CPURequest, 3600*n*float64(a.Size.MemoryRequest))
+	}
+	return cost
 }
 
 // last record; nil = none.

@@ -12,6 +12,6 @@
 //
 // Reading order: server.go (the listener and its limits), access.go (who may read what),
 // routes.go (the requests), application.go (what is said of an application), past.go (the
-// last hours in memory, from the decision log and from each pass), events.go (live updates),
-// standby.go (passing requests on).
+// last hours in memory, from the decision log and from each pass), decision.go (one decision and
+// what then came), events.go (live updates), standby.go (passing requests on).
 package console

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/loadline/loadline"
+	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/decisionlog"
+	"github.com/loadline/loadline/internal/sim/pool"
 )
 
 const (
@@ -21,7 +23,9 @@ const (
 	Step   = time.Minute
 	// mostChanges of one application are kept.
 	mostChanges = 500
-	// mostServices of all applications have series: 360 points of 8 values for each, 12 kB.
+	// mostAhead is how far forecasts are kept for the points to come.
+	mostAhead = 30 * time.Minute
+	// mostServices of all applications have series: 360 points of 10 values for each, 15 kB.
 	mostServices = 20_000
 )
 
@@ -53,15 +57,24 @@ type past struct {
 	services []string
 	index    map[string]int
 	kinds    []string
-	points   []point  // oldest first, at most Window/Step
-	changes  []Change // likewise, at most mostChanges
+	points   []point              // oldest first, at most Window/Step
+	changes  []Change             // likewise, at most mostChanges
+	ahead    map[time.Time][]band // by service: forecasts for the points to come, at most mostAhead/Step
 }
+
+// band is a forecast of a service's rate.
+type band struct{ median, high float32 }
+
+var noBand = band{nan32, nan32}
 
 // point is one Step.
 type point struct {
 	at       time.Time
 	kinds    []kindPoint
 	services []servicePoint
+	forecast []band // by service, the last that was made before the step
+	// nodes that are up and what the replicas' requests cost, at the last pass. NaN = not known.
+	nodes, perHour float32
 }
 
 // kindPoint is a kind of request. Sums are over the passes of the step that measured it.
@@ -196,8 +209,8 @@ func (h *history) read(ctx context.Context, k key) error {
 // prepend what happened before the first pass of this process.
 func (p *past) prepend(early *past) {
 	if len(p.points) == 0 && p.latest == nil {
-		p.latest, p.services, p.index, p.kinds, p.points, p.changes = early.latest, early.services, early.index, early.kinds,
-			early.points, early.changes
+		p.latest, p.services, p.index, p.kinds, p.points, p.changes, p.ahead = early.latest, early.services, early.index, early.kinds,
+			early.points, early.changes, early.ahead
 		return
 	}
 	// Services and kinds that are no longer there are left out.
@@ -206,7 +219,8 @@ func (p *past) prepend(early *past) {
 		if len(p.points) > 0 && !was.at.Before(p.points[0].at) {
 			break
 		}
-		q := point{at: was.at, kinds: make([]kindPoint, len(p.kinds)), services: make([]servicePoint, len(p.services))}
+		q := point{at: was.at, kinds: make([]kindPoint, len(p.kinds)), services: make([]servicePoint, len(p.services)),
+			forecast: make([]band, len(p.services)), nodes: was.nodes, perHour: was.perHour}
 		for i, name := range p.kinds {
 			q.kinds[i].latency = math.NaN()
 			for j, other := range early.kinds {
@@ -216,9 +230,9 @@ func (p *past) prepend(early *past) {
 			}
 		}
 		for i, name := range p.services {
-			q.services[i] = unmeasured
+			q.services[i], q.forecast[i] = unmeasured, noBand
 			if j, has := early.index[name]; has && j < len(was.services) {
-				q.services[i] = was.services[j]
+				q.services[i], q.forecast[i] = was.services[j], was.band(j)
 			}
 		}
 		points = append(points, q)
@@ -255,7 +269,12 @@ func (p *past) observe(points []point, r *decisionlog.Record, room int) []point 
 	}
 	at := r.At.Truncate(Step)
 	if n := len(points); n == 0 || points[n-1].at.Before(at) {
-		points = append(points, point{at: at})
+		points = append(points, point{at: at, forecast: p.ahead[at], nodes: nan32, perHour: nan32})
+		for then := range p.ahead {
+			if !then.After(at) {
+				delete(p.ahead, then)
+			}
+		}
 	}
 	q := &points[len(points)-1]
 	for len(q.services) < len(p.services) {
@@ -272,12 +291,68 @@ func (p *past) observe(points []point, r *decisionlog.Record, room int) []point 
 	for i := range r.Services {
 		if j, has := p.index[r.Services[i].Name]; has {
 			q.services[j].set(&r.Services[i])
+			p.foresee(j, r.At, r.Services[i].Forecast)
+		}
+	}
+	if len(r.Services) > 0 {
+		q.perHour = float32(perHour(r, r.Mode == "" || r.Mode == string(v1alpha1.Act)))
+	}
+	if len(r.Nodes) > 0 {
+		q.nodes = 0
+		for i := range r.Nodes {
+			if !r.Nodes[i].Lost {
+				q.nodes++
+			}
 		}
 	}
 	if most := int(Window / Step); len(points) > most {
 		points = append(points[:0], points[len(points)-most:]...)
 	}
 	return points
+}
+
+// foresee keeps a forecast of a service for the points to come, in place of an earlier one. Of several
+// values for a point the highest counts.
+func (p *past) foresee(service int, made time.Time, f *decisionlog.Forecast) {
+	if f == nil || f.Step <= 0 {
+		return
+	}
+	fresh := map[time.Time]band{}
+	for i, median := range f.Median {
+		after := time.Duration(i+1) * time.Duration(f.Step)
+		at := made.Add(after).Truncate(Step)
+		if after > mostAhead || !at.After(made.Truncate(Step)) {
+			continue
+		}
+		b, known := fresh[at]
+		if !known {
+			b = noBand
+		}
+		if v := float32(median); !(b.median >= v) {
+			b.median = v
+		}
+		if i < len(f.High) && !(b.high >= float32(f.High[i])) {
+			b.high = float32(f.High[i])
+		}
+		fresh[at] = b
+	}
+	if p.ahead == nil {
+		p.ahead = map[time.Time][]band{}
+	}
+	for at, b := range fresh {
+		for len(p.ahead[at]) <= service {
+			p.ahead[at] = append(p.ahead[at], noBand)
+		}
+		p.ahead[at][service] = b
+	}
+}
+
+// band that was forecast for a service.
+func (q *point) band(service int) band {
+	if service < len(q.forecast) {
+		return q.forecast[service]
+	}
+	return noBand
 }
 
 func (k *kindPoint) add(o *decisionlog.Kind) {
@@ -395,6 +470,9 @@ type Series struct {
 	Times       []int64         `json:"times"` // Unix seconds
 	Kinds       []KindSeries    `json:"kinds"`
 	Services    []ServiceSeries `json:"services"`
+	Nodes       Column          `json:"nodes"`    // that are up and have pods of the application
+	PerHour     Column          `json:"per_hour"` // of all replicas' requests, at list prices in Currency
+	Currency    string          `json:"currency"`
 	// Complete: what was recorded before this process started is in it.
 	Complete bool `json:"complete"`
 }
@@ -418,6 +496,9 @@ type ServiceSeries struct {
 	Applied    Column `json:"replicas_applied"` // after the guards; in mode Recommend, what would be applied
 	Ready      Column `json:"replicas_ready"`
 	CPURequest Column `json:"cpu_request_cores"` // of a replica
+	// The last forecast of the rate that was made before each time.
+	Median Column `json:"forecast_median"`
+	High   Column `json:"forecast_high"`
 }
 
 // Column is numbers, of which NaN is null in JSON.
@@ -458,7 +539,8 @@ func (c *Column) UnmarshalJSON(text []byte) error {
 func (p *past) series(since time.Time, service string) *Series {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &Series{StepSeconds: Step.Seconds(), Times: []int64{}, Kinds: []KindSeries{}, Services: []ServiceSeries{}, Complete: p.loaded}
+	s := &Series{StepSeconds: Step.Seconds(), Times: []int64{}, Kinds: []KindSeries{}, Services: []ServiceSeries{}, Complete: p.loaded,
+		Nodes: Column{}, PerHour: Column{}, Currency: pool.Prices{}.WithDefaults().Currency}
 	from := 0
 	for from < len(p.points) && p.points[from].at.Before(since) {
 		from++
@@ -466,6 +548,7 @@ func (p *past) series(since time.Time, service string) *Series {
 	points := p.points[from:]
 	for _, q := range points {
 		s.Times = append(s.Times, q.at.Unix())
+		s.Nodes, s.PerHour = append(s.Nodes, float64(q.nodes)), append(s.PerHour, float64(q.perHour))
 	}
 	for i, name := range p.kinds {
 		k := KindSeries{Kind: name}
@@ -499,7 +582,8 @@ func (p *past) series(since time.Time, service string) *Series {
 				to    *Column
 				value float32
 			}{{&v.Rate, w.rate}, {&v.CPU, w.cpu}, {&v.Throttled, w.throttled}, {&v.Latency, w.latency}, {&v.Wanted, w.wanted},
-				{&v.Applied, w.applied}, {&v.Ready, w.ready}, {&v.CPURequest, w.request}} {
+				{&v.Applied, w.applied}, {&v.Ready, w.ready}, {&v.CPURequest, w.request}, {&v.Median, q.band(i).median},
+				{&v.High, q.band(i).high}} {
 				*c.to = append(*c.to, float64(c.value))
 			}
 		}

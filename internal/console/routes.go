@@ -61,6 +61,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle(one+"/series", s.answer(s.ofOne(s.series)))
 	mux.Handle(one+"/changes", s.answer(s.ofOne(s.changes)))
 	mux.Handle(one+"/explain", s.answer(s.ofOne(s.explain)))
+	mux.Handle(one+"/decision", s.answer(s.ofOne(s.decision)))
 	mux.Handle("GET /api/v1/events", s.forward(http.HandlerFunc(s.events)))
 	mux.HandleFunc("GET /api/v1/leader", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.access.userOf(r.Context(), r); err != nil {
@@ -267,27 +268,15 @@ func (s *Server) since(r *http.Request, usual time.Duration) (time.Time, error) 
 
 // explain decisions from the log: with since every change of that time, else what is in force.
 func (s *Server) explain(ctx context.Context, l *v1alpha1.LoadLine, r *http.Request) (any, error) {
-	if !s.elected() {
-		return nil, errNotHere
-	}
-	if s.options.Decisions == "" {
-		return nil, fault{http.StatusNotFound, "the controller keeps no decision log: set --decisions"}
-	}
 	query := r.URL.Query()
-	var at time.Time
-	if text := query.Get("at"); text != "" {
-		var err error
-		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			return nil, fault{http.StatusBadRequest, fmt.Sprintf("at %q must be a time such as 2026-03-01T12:04:15Z", text)}
-		}
+	at, err := s.at(r)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	reader, done, err := s.open(ctx, l)
+	if err == nil {
+		defer done()
 	}
-	reader, err := decisionlog.OpenReader(s.history.folder(keyOf(l)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, decisionlog.ErrEmpty) {
 		return Explanations{Explanations: []decisionlog.Explanation{}, Note: "no decision has been recorded yet"}, nil
 	}
@@ -311,6 +300,36 @@ func (s *Server) explain(ctx context.Context, l *v1alpha1.LoadLine, r *http.Requ
 		return nil, askedFor(err)
 	}
 	return Explanations{Explanations: list, From: &from, To: &to}, nil
+}
+
+// at is the instant that is asked for; zero = none.
+func (s *Server) at(r *http.Request) (at time.Time, err error) {
+	if text := r.URL.Query().Get("at"); text != "" {
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			return at, fault{http.StatusBadRequest, fmt.Sprintf("at %q must be a time such as 2026-03-01T12:04:15Z", text)}
+		}
+	}
+	return at, nil
+}
+
+// open the decision log of a LoadLine, once it is its turn. Without an error, done ends the turn.
+func (s *Server) open(ctx context.Context, l *v1alpha1.LoadLine) (reader *decisionlog.Reader, done func(), err error) {
+	if !s.elected() {
+		return nil, nil, errNotHere
+	}
+	if s.options.Decisions == "" {
+		return nil, nil, fault{http.StatusNotFound, "the controller keeps no decision log: set --decisions"}
+	}
+	select {
+	case s.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	done = func() { <-s.reading }
+	if reader, err = decisionlog.OpenReader(s.history.folder(keyOf(l))); err != nil {
+		done()
+	}
+	return reader, done, err
 }
 
 // askedFor is an error about the question: an unknown service, or a time before the log. The

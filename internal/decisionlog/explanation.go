@@ -1,6 +1,7 @@
 package decisionlog
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -77,6 +78,25 @@ func (r *Reader) ChangesSince(at time.Time, since time.Duration, service string,
 		return nil
 	})
 	return all, from, to, err
+}
+
+// ErrNoDecision: nothing was decided for the service at that instant.
+var ErrNoDecision = errors.New("no decision about the service was recorded at that time")
+
+// At explains what was decided for a service from the observation of an instant.
+func (r *Reader) At(at time.Time, service string) (Explanation, error) {
+	var found Explanation
+	err := r.Between(at, at, func(e Entry) error {
+		if s := e.Record.Service(service); s != nil {
+			found = Explanation{Service: service, Changed: s.Plan != nil && !e.Record.Applied.IsZero(), Text: Explain(e, service),
+				Record: e.Record.only(service)}
+		}
+		return nil
+	})
+	if err == nil && found.Record == nil {
+		err = ErrNoDecision
+	}
+	return found, err
 }
 
 // only is a record without the other services.
