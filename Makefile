@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build sandbox recording image app-image sbom demo test test-browser test-grafana test-crd test-cluster test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar planner regimes seasons papers drift bench fuzz clean
+.PHONY: help build sandbox recording image app-image pause-image sbom demo test test-browser test-grafana test-crd test-cluster test-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar planner regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ image: ## make out/loadline-VERSION.tar and out/loadline-lab-VERSION.tar, images
 app-image: ## make out/app.tar, the image with which `loadline-lab deploy` plays application models for real
 	$(GO) run ./tools/image -package ./test/node/app -name loadline.dev/app -version 1 -platforms linux/$$($(GO) env GOARCH) -ca none -npm none -o out/app.tar
 
+pause-image: ## make out/pause.tar, the image that holds the namespaces of test-node's pods
+	$(GO) run ./tools/image -package ./test/node/pause -name loadline.dev/pause -version 1 -platforms linux/$$($(GO) env GOARCH) -ca none -npm none -o out/pause.tar
+
 sbom: build ## write the bill of materials of both programs in SPDX 2.3, out/sbom-VERSION.spdx.json
 	$(GO) run ./tools/sbom -version $(VERSION) -o out/sbom-$(VERSION).spdx.json bin/loadline bin/loadline-lab
 
@@ -109,6 +112,10 @@ test-crd: ## hold the resource, manifests and chart against the code of the API 
 test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds it the first time: a quarter of an hour or more; then 25 minutes, most of it waiting)
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && $(GO) vet ./... && \
 	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -p 3 -parallel $(SCENARIOS) ./...
+
+# Needs root, and the packages containerd runc containernetworking-plugins iproute2 etcd-server prometheus.
+test-node: app-image pause-image ## run the tests that need real containers under a real kubelet (root; skipped with the reason elsewhere)
+	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -node && $(GO) test -v -count=1 -timeout 20m ./node
 
 # The same seed gives the same faults and the same load. CI runs three seeds of three minutes
 # as part of test-cluster.

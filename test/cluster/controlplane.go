@@ -34,7 +34,9 @@ import (
 // Options of a cluster. The zero value is usable.
 type Options struct {
 	Nodes []Node // fake ones; default: three of 16 cores and 64 GiB
-	Users []User // besides Admin and Loadline
+	// NoNodes leaves out fake nodes and KWOK: the test has nodes of its own.
+	NoNodes bool
+	Users   []User // besides Admin and Loadline
 
 	PodStart time.Duration // from a container's start to ready; default 1 s; a pod's annotation StartAnnotation overrides it
 	PodStop  time.Duration // from deletion to gone; default 0.5 s

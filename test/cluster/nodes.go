@@ -42,6 +42,9 @@ var stages embed.FS
 
 // startNodes starts KWOK and makes the nodes.
 func (c *Cluster) startNodes(ctx context.Context) error {
+	if c.options.NoNodes {
+		return nil
+	}
 	var err error
 	if c.kubelets, err = serveKubelets(c.pki); err != nil {
 		return err

@@ -17,6 +17,8 @@ type Job struct {
 	Name    string
 	Address string // host:port
 	Path    string // default /metrics
+	// Token is for a target with TLS, whose certificate is not verified; "" = neither.
+	Token string
 }
 
 // PrometheusOptions of a server.
@@ -86,9 +88,13 @@ func scrapeConfig(o PrometheusOptions) string {
 		if path == "" {
 			path = "/metrics"
 		}
+		secure := ""
+		if j.Token != "" {
+			secure = fmt.Sprintf("scheme: https, tls_config: {insecure_skip_verify: true}, authorization: {credentials: %q}, ", j.Token)
+		}
 		// Labels are kept as exported: kube-state-metrics describes pods, not itself.
-		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, static_configs: [{targets: [%q]}]}\n", j.Name, path,
-			j.Address)
+		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, %sstatic_configs: [{targets: [%q]}]}\n", j.Name, path,
+			secure, j.Address)
 	}
 	return b.String()
 }

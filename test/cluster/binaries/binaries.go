@@ -38,14 +38,26 @@ var programs = []string{
 	"github.com/kedacore/keda/v2/cmd/adapter",
 }
 
+// nodePrograms are those of a real node, which few tests need.
+var nodePrograms = []string{"k8s.io/kubernetes/cmd/kubelet"}
+
 const kubernetesModule = "k8s.io/kubernetes"
 
 // Dir returns the folder with all programs and builds missing ones, which takes a quarter of an
 // hour the first time and seconds with a warm Go cache. Progress is written to progress. Two
 // processes that need the same binaries do not build them at once.
 func Dir(ctx context.Context, progress io.Writer) (string, error) {
+	return dirWith(ctx, programs, progress)
+}
+
+// Node returns the folder with the kubelet, which is Dir's, and builds it if it is missing.
+func Node(ctx context.Context, progress io.Writer) (string, error) {
+	return dirWith(ctx, nodePrograms, progress)
+}
+
+func dirWith(ctx context.Context, programs []string, progress io.Writer) (string, error) {
 	if dir := os.Getenv(EnvDir); dir != "" {
-		if missing := lacking(dir); len(missing) > 0 {
+		if missing := lacking(dir, programs); len(missing) > 0 {
 			return "", fmt.Errorf("%s=%s has no %s: unset it to have them built", EnvDir, dir, strings.Join(missing, ", "))
 		}
 		return dir, nil
@@ -58,7 +70,7 @@ func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(lacking(b.dir)) == 0 {
+	if len(lacking(b.dir, programs)) == 0 {
 		return b.dir, nil
 	}
 	unlock, err := lockDir(b.dir, progress)
@@ -67,7 +79,7 @@ func Dir(ctx context.Context, progress io.Writer) (string, error) {
 	}
 	defer unlock()
 	for i, program := range programs {
-		if !slices.Contains(lacking(b.dir), path.Base(program)) {
+		if !slices.Contains(lacking(b.dir, programs), path.Base(program)) {
 			continue
 		}
 		if err := b.build(ctx, program, fmt.Sprintf("(%d of %d) %s", i+1, len(programs), path.Base(program)), progress); err != nil {
@@ -88,7 +100,7 @@ func lockDir(dir string, progress io.Writer) (unlock func(), err error) {
 }
 
 // lacking are the missing programs of a folder.
-func lacking(dir string) []string {
+func lacking(dir string, programs []string) []string {
 	var missing []string
 	for _, program := range programs {
 		if !isProgram(filepath.Join(dir, path.Base(program))) {

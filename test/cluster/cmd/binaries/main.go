@@ -1,5 +1,5 @@
 // Command binaries builds the programs of test/cluster, and prints their folder. With -karpenter
-// it builds Karpenter too.
+// it builds Karpenter too, with -node the kubelet.
 package main
 
 import (
@@ -15,12 +15,16 @@ import (
 
 func main() {
 	karpenter := flag.Bool("karpenter", false, "build Karpenter too")
+	node := flag.Bool("node", false, "build the kubelet too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, err := binaries.Dir(ctx, os.Stderr)
 	if err == nil && *karpenter {
 		_, _, err = binaries.Karpenter(ctx, os.Stderr)
+	}
+	if err == nil && *node {
+		_, err = binaries.Node(ctx, os.Stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
