@@ -71,6 +71,9 @@ func lacks() string {
 			return "the CNI plugin " + plugin + " is not in " + plugins + ": apt-get install containernetworking-plugins"
 		}
 	}
+	if _, err := imageFiles(); err != nil {
+		return err.Error()
+	}
 	two, err := cgroupsTwo()
 	if err != nil {
 		return err.Error()
@@ -121,6 +124,9 @@ func runInside() (int, error) {
 		}()
 		err = inside.Wait()
 	}
+	if inside.ProcessState.ExitCode() != 0 {
+		_, _ = io.WriteString(life, keepFiles)
+	}
 	life.Close()
 	err = errors.Join(exceptExit(err), keeper.Wait())
 	return inside.ProcessState.ExitCode(), err
@@ -135,10 +141,13 @@ func exceptExit(err error) error {
 	return err
 }
 
-// keep waits for the end of the test, and removes its cgroups and files.
+// keepFiles tells the keeper that the tests failed.
+const keepFiles = "keep"
+
+// keep waits for the end of the tests, and removes their cgroups and, unless they failed, files.
 func keep() int {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	message, _ := io.ReadAll(os.Stdin)
 	name := os.Getenv(nameVariable)
 	var left []string
 	for range 600 { // processes take a moment to end
@@ -151,6 +160,10 @@ func keep() int {
 	if len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "cgroups that could not be removed: %s\n", strings.Join(left, ", "))
 		return 1
+	}
+	if string(message) == keepFiles {
+		fmt.Fprintf(os.Stderr, "the node's files are kept in %s\n", os.Getenv(dirVariable))
+		return 0
 	}
 	if err := os.RemoveAll(os.Getenv(dirVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -39,16 +39,9 @@ func Start(t testing.TB) *Node {
 	if missing != "" {
 		t.Skip(missing)
 	}
-	var images []string
-	for _, name := range []string{"pause.tar", "app.tar"} {
-		path, err := binaries.Repository(filepath.Join("out", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%v: make app-image", err)
-		}
-		images = append(images, path)
+	images, err := imageFiles()
+	if err != nil {
+		t.Fatal(err)
 	}
 	bin, err := binaries.Node(t.Context(), os.Stderr)
 	if err != nil {
@@ -60,6 +53,22 @@ func Start(t testing.TB) *Node {
 	socket := n.startContainerd(t, images)
 	n.startKubelet(t, filepath.Join(bin, "kubelet"), socket, user)
 	return n
+}
+
+// imageFiles are the images that make test-node makes; an error names what is missing.
+func imageFiles() ([]string, error) {
+	var images []string
+	for _, name := range []string{"pause.tar", "app.tar"} {
+		path, err := binaries.Repository(filepath.Join("out", name))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("there is no image: %w: run make test-node, which makes it", err)
+		}
+		images = append(images, path)
+	}
+	return images, nil
 }
 
 func (n *Node) file(t testing.TB, name, text string) string {
