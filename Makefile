@@ -222,6 +222,7 @@ nightly: build ## everything that is too long for CI: all tests anew, fuzzing, l
 	LOADLINE_NIGHTLY=1 $(GO) test -count=1 -timeout 60m ./...
 	$(MAKE) test-crd
 	$(MAKE) test-cluster
+	$(MAKE) test-node
 	$(MAKE) test-karpenter
 	$(MAKE) check
 	$(MAKE) fuzz FUZZTIME=$(NIGHTLY_FUZZTIME)
