@@ -249,7 +249,8 @@ func TestTeacherLearns(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	second := teach(func(_ string, said *outputText) { said.until(t, `teacher started.* counted=([1-9])`) })
-	if second.Counted != first.Counted || second.Learning.Learned != first.Learning.Learned || len(second.Events) != len(first.Events) {
+	// What the first one had not read when it was stopped is kept, and the second one learns from it.
+	if second.Counted != first.Counted || second.Learning.Learned < first.Learning.Learned || len(second.Events) != len(first.Events) {
 		t.Errorf("%+v after %+v: it has not gone on", second, first)
 	}
 }

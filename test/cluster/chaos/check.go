@@ -168,33 +168,39 @@ const (
 
 // CheckBurn: the share of requests over the SLO, of all runs together, is no worse than the
 // rule's. In one run of minutes it depends on the pass before which a fault comes: the same seed
-// gave the planner 0.9 and 19 %. Runs are of the same subject and rule.
+// gave the planner 0.9 and 22 %, and the rule 8 and 24 %.
 func CheckBurn(records ...*Record) []Violation {
-	if len(records) == 0 || records[0].Settings.Subject == "" {
-		return nil
-	}
-	subject, rule := records[0].Settings.Subject, records[0].Settings.Rule
-	over, limit := Over(subject, records...), burnFactor*Over(rule, records...)+burnSlack
-	if !(over <= limit) {
+	subject, rule := Burn(records...)
+	if limit := burnFactor*rule + burnSlack; subject > limit {
 		return []Violation{{Check: "burn", What: fmt.Sprintf(
-			"%.2f %% of the requests of %s were over the SLO, and %.2f %% of those of %s: more than %.2f %%",
-			100*over, subject, 100*Over(rule, records...), rule, 100*limit)}}
+			"%.2f %% of the requests of the subject were over the SLO, and %.2f %% of those of the rule: more than %.2f %%",
+			100*subject, 100*rule, 100*limit)}}
 	}
 	return nil
 }
 
-// Over is the share of an application's requests over the SLO, of all runs; NaN without requests.
-func Over(app string, records ...*Record) float64 {
-	var sum Outcome
+// Burn is the share of the requests over the SLO, of all runs, of the subject and of the rule; NaN
+// without requests.
+func Burn(records ...*Record) (subject, rule float64) {
+	var subjects, rules Outcome
 	for _, r := range records {
-		var last Outcome
-		for _, o := range r.Outcomes {
-			if o.App == app {
-				last = o
-			}
-		}
-		sum.Over += last.Over
-		sum.Ended += last.Ended
+		subjects.add(r.outcome(r.Settings.Subject))
+		rules.add(r.outcome(r.Settings.Rule))
 	}
-	return sum.Over / sum.Ended
+	return subjects.Over / subjects.Ended, rules.Over / rules.Ended
+}
+
+// outcome of an application at the end of the run.
+func (r *Record) outcome(app string) (last Outcome) {
+	for _, o := range r.Outcomes {
+		if o.App == app {
+			last = o
+		}
+	}
+	return last
+}
+
+func (o *Outcome) add(other Outcome) {
+	o.Ended += other.Ended
+	o.Over += other.Over
 }

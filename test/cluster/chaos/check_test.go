@@ -98,7 +98,10 @@ func TestBurnIsOfAllRuns(t *testing.T) {
 	if found := CheckBurn(bad); len(found) != 1 {
 		t.Errorf("a bad run alone: %v", found)
 	}
-	if found := CheckBurn(clean(), bad, clean()); len(found) != 0 {
+	other := clean() // the applications of each run are in namespaces of their own
+	other.Settings.Subject, other.Settings.Rule = "shop-2", "rule-2"
+	other.Outcomes[0].App, other.Outcomes[1].App = "shop-2", "rule-2"
+	if found := CheckBurn(bad, other, clean(), clean()); len(found) != 0 {
 		t.Errorf("a bad run among good ones: %v", found)
 	}
 	if found := CheckBurn(bad, clean(), bad); len(found) != 1 {
@@ -149,7 +152,7 @@ func TestTheCheckerFindsPlantedFaults(t *testing.T) {
 			r.Left[1] = Left{App: "shop", Service: "ads", BrownedOut: true, Finalizer: true}
 		}},
 		{"a finalizer that is left", "brownout", "finalizer: true", func(r *Record) { r.Left[1].Finalizer = true }},
-		{"more burn than the rule's", "burn", "9.00 % of the requests of shop", func(r *Record) { r.Outcomes[0].Over = 1800 }},
+		{"more burn than the rule's", "burn", "9.00 % of the requests of the subject", func(r *Record) { r.Outcomes[0].Over = 1800 }},
 		{"a heap that grows", "flat", "heap bytes of b#1", func(r *Record) {
 			for i := range r.Usage {
 				r.Usage[i].Heap = float64(i) * (2 << 20)
