@@ -98,6 +98,14 @@ func (f *pluginFlags) connect() error {
 	return err
 }
 
+// connectOne connects and reads one LoadLine.
+func (f *pluginFlags) connectOne(ctx context.Context, name string) (*v1alpha1.LoadLine, error) {
+	if err := f.connect(); err != nil {
+		return nil, err
+	}
+	return f.one(ctx, name)
+}
+
 // one LoadLine by its name; without one, the only one of the namespace.
 func (f *pluginFlags) one(ctx context.Context, name string) (*v1alpha1.LoadLine, error) {
 	var list v1alpha1.LoadLineList

@@ -76,10 +76,7 @@ func newPluginPause() *cobra.Command {
   kubectl loadline pause web -n shop --services checkout,cart`,
 		Args: upTo(1, "a LoadLine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}
@@ -122,10 +119,7 @@ paused and are named.`,
 		Example: `  kubectl loadline resume web -n shop`,
 		Args:    upTo(1, "a LoadLine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}
@@ -169,10 +163,7 @@ the registry by "loadline promote", which judges them first.`,
 			if policy != "" && version != 0 {
 				return Usagef("--policy and --version exclude each other")
 			}
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}
@@ -245,10 +236,7 @@ func newPluginRollback() *cobra.Command {
 		Example: `  kubectl loadline rollback web -n shop`,
 		Args:    upTo(1, "a LoadLine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}

@@ -203,10 +203,7 @@ func newPluginExplain() *cobra.Command {
   kubectl loadline explain web -n shop --since 1h`,
 		Args: upTo(1, "a LoadLine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}
@@ -330,10 +327,7 @@ what mode Act would change.`,
 		Example: `  kubectl loadline diff web -n shop`,
 		Args:    upTo(1, "a LoadLine"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.connect(); err != nil {
-				return err
-			}
-			l, err := f.one(c.Context(), first(args))
+			l, err := f.connectOne(c.Context(), first(args))
 			if err != nil {
 				return err
 			}

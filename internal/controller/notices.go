@@ -12,7 +12,7 @@ import (
 	"github.com/loadline/loadline/internal/notify"
 )
 
-// notices remembers what others were told about an application, so that each thing is told once
+// notices remembers which notices were sent about an application, so that each is sent once
 // when it begins and once when it is over.
 type notices struct {
 	send func(notify.Notice)

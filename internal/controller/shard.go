@@ -169,7 +169,7 @@ const watchEvery = 5 * time.Second
 func (l *Lease) Start(ctx context.Context) error {
 	clock := &realClock{now: l.Now}
 	for clock.WaitUntil(ctx, l.Now().Add(watchEvery)) == nil {
-		_ = l.Check(ctx) // Disagreed is told
+		_ = l.Check(ctx) // the condition Disagreed reports a failure
 	}
 	return nil
 }

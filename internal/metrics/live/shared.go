@@ -39,7 +39,7 @@ type Shared struct {
 
 // Limits of a round and of one joined query.
 const (
-	gatherQuiet = 50 * time.Millisecond // a round begins when nobody has joined it for so long
+	gatherQuiet = 50 * time.Millisecond // a round begins when it has had no new member for this long
 	gatherMost  = 250 * time.Millisecond
 	sameInstant = time.Second     // sources of a round observe within it
 	leastTime   = 2 * time.Second // of a source in a round
@@ -102,7 +102,7 @@ type member struct {
 	done      chan struct{}
 }
 
-// finish hands the answers over, or drops them if nobody waits any more.
+// finish hands the answers over, or drops them if the caller has given up.
 func (m *member) finish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,7 +180,7 @@ type round struct {
 	joined  chan struct{}
 }
 
-// join the open round, or begin one; false if there is nobody to ask with.
+// join the open round, or begin one; false if no member can ask for the others.
 func (s *Shared) join(m *member) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +241,7 @@ func (r *round) run() {
 	r.shared.settle(list)
 }
 
-// gather waits for others until nobody has joined for a moment.
+// gather waits for further members until none has joined for gatherQuiet.
 func (r *round) gather() {
 	last := time.NewTimer(r.shared.most)
 	defer last.Stop()
