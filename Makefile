@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build sandbox recording image app-image pause-image sbom demo test test-browser test-grafana test-crd test-cluster test-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar planner regimes seasons papers drift bench fuzz clean
+.PHONY: help build sandbox recording image app-image pause-image sbom demo test test-browser test-grafana test-crd test-cluster test-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar bar-rules planner regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -181,9 +181,13 @@ results: bin/loadline ## run the suites contention, scale and tuned and write do
 	printf '\n# Calibrated, and one setting for all scenes\n\n'; cat out/tuned.md; \
 	printf '\n# The old account: empty nodes of a fixed number\n\n'; cat out/rivals.md; } > docs/results.md
 
-bar: bin/loadline ## run the suite bar and write docs/bar.md (some hours on two cores; run again, it resumes)
+bar: bin/loadline ## run the suite bar and write docs/bar.md (an hour and a half on two cores; run again, it resumes)
 	bin/loadline bench --suite bar --redo --out out/bar && bin/loadline report out/bar -o out/bar.html && bin/loadline report out/bar -o out/bar.md
 	{ printf '# The bar\n\nMade by `make bar` at commit %s; the set-up is in [results.md](results.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/bar.md; } > docs/bar.md
+
+bar-rules: bin/loadline ## run the suite bar-rules, rules tuned for the scenes of bar, and write docs/bar-rules.md (some hours on two cores; shares runs with bar)
+	bin/loadline bench --suite bar-rules --redo --out out/bar && bin/loadline report out/bar -o out/bar-rules.html && bin/loadline report out/bar -o out/bar-rules.md
+	{ printf '# Tuned rules on the scenes of bar\n\nMade by `make bar-rules` at commit %s; the scenes are those of [bar.md](bar.md).\n\n' "$$(git rev-parse --short HEAD)"; cat out/bar-rules.md; } > docs/bar-rules.md
 
 planner: bin/loadline ## run the suite planner, the planner without its parts, and write docs/ablations.md (some hours on two cores; shares runs with bar)
 	bin/loadline bench --suite planner --redo --out out/bar && bin/loadline report out/bar -o out/planner.html && bin/loadline report out/bar -o out/planner.md

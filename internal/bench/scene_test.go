@@ -54,7 +54,7 @@ func TestBarIsWhatWasFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Scenes) != 9 || len(m.Policies) != 14 || m.Seeds != 5 {
+	if len(m.Scenes) != 9 || len(m.Policies) != 12 || m.Seeds != 5 {
 		t.Errorf("%d scenes, %d policies, %d seeds", len(m.Scenes), len(m.Policies), m.Seeds)
 	}
 	for _, p := range m.Policies[:8] {
