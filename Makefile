@@ -218,20 +218,10 @@ bench: ## run the benchmarks; at the end, what is measured beside its limit
 	@cat out/bench.txt
 	@awk -f tools/benchlimits.awk out/bench.txt
 
-# What takes longer than a change can wait for. Run it before a release.
-NIGHTLY_FUZZTIME ?= 2m
-QUICK := --seeds 2 --steps 2000 --length 1h
-
-nightly: build ## everything that is too long for CI: all tests anew, fuzzing, long benchmarks, the papers' quick runs (some hours)
-	LOADLINE_NIGHTLY=1 $(GO) test -count=1 -timeout 60m ./...
-	$(MAKE) test-crd
-	$(MAKE) test-cluster
-	$(MAKE) test-node
-	$(MAKE) test-karpenter
-	$(MAKE) check
-	$(MAKE) fuzz FUZZTIME=$(NIGHTLY_FUZZTIME)
-	LOADLINE_LONG_BENCH=1 $(MAKE) bench
-	for p in scaling-ops serverless elastic-dqn drpc msars; do bin/loadline-lab paper $$p $(QUICK) --out out/nightly > /dev/null || exit 1; done
+# What takes longer than a change can wait for. Run it before a release. `.ci/nightly fuzz papers`
+# runs these parts only; FUZZTIME=30s shortens fuzzing.
+nightly: ## everything that is too long for CI, with a table of times: all tests anew, fuzzing, the papers' quick runs, chaos, scale, real nodes, Karpenter, long benchmarks (some hours)
+	.ci/nightly
 
 # Without a bound on minimisation, the first input that reaches new code is made shorter for a
 # minute, which is longer than FUZZTIME: large inputs were hardly fuzzed at all. Go reports a target
