@@ -102,13 +102,26 @@ func TestAllScenes(t *testing.T) {
 		}
 	}
 	all := overAll([][]Row{
-		{row("a", "hpa", "1", 4, 0.001, true), row("b", "hpa", "1", 8, 0.2, false), row("oracle", "oracle", "1", 2, 0, true)},
-		{row("a", "hpa", "2", 9, 0.002, true), row("oracle", "oracle", "2", 1, 0, true)},
+		{row("a", "hpa", "1", 4, 0.001, true), row("b", "hpa", "1", 8, 0.2, false), row("oracle", "oracle", "1", 2, 0, true),
+			row("c", "hpa:target=90", "1", 3, 0.004, true), row("planner", "planner:reserve=on", "1", 2.5, 0, true)},
+		{row("a", "hpa", "2", 9, 0.002, true), row("oracle", "oracle", "2", 1, 0, true),
+			row("c", "hpa:target=90", "2", 2, 0.3, false), row("planner", "planner:reserve=on", "2", 4, 0.02, false)},
 	})
-	if len(all) != 2 || slices.ContainsFunc(all, func(o overall) bool { return o.label == "b" }) {
+	if len(all) != 4 || slices.ContainsFunc(all, func(o overall) bool { return o.label == "b" }) {
 		t.Fatalf("got %+v: b did not run in every scene", all)
 	}
 	if a := all[0]; a.met != 2 || a.bill != 13 || math.Abs(a.mean-math.Sqrt(18)) > 1e-9 || a.worst != 9 || a.over != 0.002 {
 		t.Errorf("got %+v", a)
+	}
+	// c is the best rule of the first scene and does not meet the SLO in the second; a is the safe one.
+	for i, want := range map[int]overall{
+		0: {hindsight: math.Sqrt(4. / 3 * 1), worstHindsight: 4. / 3, safe: 1},
+		2: {hindsight: 1, worstHindsight: 1, safe: 5. / 13},
+		3: {hindsight: 2.5 / 3, worstHindsight: 2.5 / 3, safe: 6.5 / 13},
+	} {
+		o := all[i]
+		if math.Abs(o.hindsight-want.hindsight)+math.Abs(o.worstHindsight-want.worstHindsight)+math.Abs(o.safe-want.safe) > 1e-9 {
+			t.Errorf("%s: got %+v, want %+v", o.label, o, want)
+		}
 	}
 }
