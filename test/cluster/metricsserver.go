@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -50,6 +52,25 @@ func (c *Cluster) startMetricsServer(ctx context.Context) error {
 		return err
 	}
 	return c.aggregate(ctx, "metrics-server", "kube-system", "metrics-server", "metrics.k8s.io", "v1beta1")
+}
+
+// MetricsAPI serves the API of metrics-server from a handler of the test, for more pods than can be played.
+func (c *Cluster) MetricsAPI(t testing.TB, handler http.Handler) {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(c.pki.cert("server"), c.pki.key("server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", c.address("metrics-server"), &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	t.Cleanup(func() { _ = server.Close() })
+	if err := c.aggregate(t.Context(), "metrics-server", "kube-system", "metrics-server", "metrics.k8s.io", "v1beta1"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // aggregated are the flags of a server behind the API server.

@@ -56,6 +56,9 @@ func StaysUntil(t testing.TB, what string, holds, done func() error) {
 	})
 }
 
+// Until waits until f has no error or ctx ends.
+func Until(ctx context.Context, what string, f func() error) error { return until(ctx, noEnd, what, f) }
+
 func until(ctx context.Context, end time.Time, what string, f func() error) error {
 	began := time.Now()
 	for report := began.Add(reportAfter); ; {

@@ -31,6 +31,7 @@ type layout struct {
 // layouts of a nightly run, and the one of CI.
 var (
 	nightly = []layout{
+		{"500 LoadLines of one service", 500, 1, 1}, // beside 500 HPAs and 500 ScaledObjects
 		{"200 LoadLines of 10 services", 200, 10, 1},
 		{"2,000 LoadLines of one service", 2000, 1, 1},
 		{"1,000 LoadLines of 10 services, two shards", 1000, 10, 2},
@@ -38,12 +39,13 @@ var (
 	smoke = []layout{{"6 LoadLines of 3 services", 6, 3, 1}}
 )
 
-// TestScale measures the product with many services: the time of a pass, CPU time, memory, queries and writes.
-// SCALE=nightly runs the large layouts, SCALE_ONLY one of them by a part of its name, SCALE_FOR is the time of one.
+// TestScale measures the product with many services: the time of a pass, CPU time, memory, queries and writes;
+// and beside it what Kubernetes' HPA controller and KEDA use. SCALE=nightly runs the large layouts, SCALE_ONLY one
+// of them by a part of its name, SCALE_FOR is the time of one.
 func TestScale(t *testing.T) {
-	list, measured, interval := smoke, 20*time.Second, "5s"
+	list, rivals, measured, interval := smoke, 6, 20*time.Second, 5*time.Second
 	if os.Getenv("SCALE") == "nightly" {
-		list, measured, interval = nightly, 90*time.Second, "15s"
+		list, rivals, measured, interval = nightly, 500, 90*time.Second, 15*time.Second
 	}
 	if text := os.Getenv("SCALE_FOR"); text != "" {
 		var err error
@@ -51,12 +53,16 @@ func TestScale(t *testing.T) {
 			t.Fatalf("SCALE_FOR: %v", err)
 		}
 	}
-	for _, l := range list {
-		if only := os.Getenv("SCALE_ONLY"); only != "" && !strings.Contains(l.name, only) {
-			continue
+	run := func(name string, of func(*testing.T)) {
+		if only := os.Getenv("SCALE_ONLY"); strings.Contains(name, only) {
+			t.Run(name, of)
 		}
-		t.Run(l.name, func(t *testing.T) { measure(t, l, measured, interval) })
 	}
+	for _, l := range list {
+		run(l.name, func(t *testing.T) { measure(t, l, measured, interval.String()) })
+	}
+	run(fmt.Sprintf("%d HPAs", rivals), func(t *testing.T) { measureHPAs(t, rivals, measured, interval) })
+	run(fmt.Sprintf("%d ScaledObjects", rivals), func(t *testing.T) { measureScaledObjects(t, rivals, measured, interval) })
 }
 
 func measure(t *testing.T, l layout, measured time.Duration, interval string) {
