@@ -1,11 +1,10 @@
 package burn
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,24 +23,25 @@ const (
 	usualSlack   = 50 * time.Microsecond
 )
 
-// Prepare lets a process spend its CPU time on what it is asked for. Garbage is hardly collected.
-// The timers of the runtime's monitor thread may be late: by default it wakes up to 50,000 times a
-// second after each request that ends a pause, which costs up to a millisecond of CPU per request.
-// Threads may inherit that: Sleep is exact on all.
+// prepared is set in the environment of a process whose threads have the monitor's slack.
+const prepared = "LOADLINE_BURN_PREPARED"
+
+// Prepare lets a process spend its CPU time on what it is asked for; call it first. Garbage is hardly
+// collected. The timers of the runtime's monitor thread may be late: by default it wakes up to 50,000
+// times a second after each request that ends a pause, which costs up to a millisecond of CPU per
+// request. Threads inherit that from the one that starts them, and only a privileged process may
+// change it for others: so the program is executed again, once. Sleep is exact on all threads.
 func Prepare() error {
+	if os.Getenv(prepared) == "" {
+		runtime.LockOSThread()
+		if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(monitorSlack.Nanoseconds()), 0, 0, 0); err != nil {
+			return fmt.Errorf("set the slack of timers: %w", err)
+		}
+		return fmt.Errorf("execute the program again: %w", unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), prepared+"=yes")))
+	}
 	runtime.GOMAXPROCS(threads)
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		slack := strconv.FormatInt(monitorSlack.Nanoseconds(), 10)
-		if err := os.WriteFile(filepath.Join("/proc", task.Name(), "timerslack_ns"), []byte(slack), 0o644); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
