@@ -7,10 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -24,18 +20,11 @@ type serverSettings struct {
 	Workers int `json:"workers"`
 }
 
-// threads that a server may have on a CPU at once. The kernel divides the CPU among them; with
-// fewer the Go scheduler would.
-const threads = 64
-
 // Serve is the server process: it reads its settings from in, writes its address to out and
 // serves until in is closed, which happens at the latest when its parent ends. Each request
 // burns the CPU time that it asks for.
 func Serve(in io.Reader, out io.Writer) error {
-	runtime.GOMAXPROCS(threads)
-	debug.SetGCPercent(-1) // a collection would be work that no request has asked for
-	debug.SetMemoryLimit(1 << 30)
-	if err := calmTimers(); err != nil {
+	if err := burn.Prepare(); err != nil {
 		return err
 	}
 	return serve(in, out)
@@ -91,26 +80,6 @@ func burner(workers int) http.Handler {
 		}
 		burn.CPU(time.Duration(ns), nil)
 	})
-}
-
-// timerSlack is that of the server's threads.
-const timerSlack = 5 * time.Millisecond
-
-// calmTimers lets the timers of the Go runtime's monitor thread be late. By default it wakes
-// up to 50,000 times a second after each request that ends a pause, which costs a millisecond
-// of CPU per request.
-func calmTimers() error {
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		slack := strconv.FormatInt(timerSlack.Nanoseconds(), 10)
-		if err := write(filepath.Join("/proc", task.Name()), "timerslack_ns", slack); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sleepUntil sleeps more exactly than the Go runtime, which rounds to milliseconds.

@@ -2,8 +2,10 @@ package realapp
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/loadline/loadline"
@@ -19,6 +21,8 @@ type ObjectsSettings struct {
 	Image     string
 	Node      string // that pods run on; "" = any
 	Seed      uint64
+	// Hosts are addresses of services, by name, for the pods' hosts files: of a cluster without DNS.
+	Hosts map[string]string
 }
 
 var dnsLabel = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -89,6 +93,9 @@ func deployment(app *loadline.App, i int, model string, s ObjectsSettings) Objec
 	if s.Node != "" {
 		pod["nodeName"] = s.Node
 	}
+	if len(s.Hosts) > 0 {
+		pod["hostAliases"] = hostAliases(s.Hosts)
+	}
 	return Object{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(s, of.Name, labels),
 		"spec": Object{
@@ -101,6 +108,14 @@ func deployment(app *loadline.App, i int, model string, s ObjectsSettings) Objec
 			},
 		},
 	}
+}
+
+func hostAliases(hosts map[string]string) []any {
+	var all []any
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		all = append(all, Object{"ip": hosts[name], "hostnames": []any{name}})
+	}
+	return all
 }
 
 func resources(size loadline.Size) Object {

@@ -25,13 +25,13 @@ func (s *Server) draw(call *loadline.Call) drawn {
 	defer s.lock.Unlock()
 	of := &s.app.Services[s.service]
 	d := drawn{}
-	cpu, wait := call.Work, call.Work
+	cpu, waiting := call.Work, call.Work
 	if len(of.Versions) > 0 {
 		d.version = s.drawVersion(of.Versions)
 		cpu *= of.Versions[d.version].CPU
-		wait *= of.Versions[d.version].Wait
+		waiting *= of.Versions[d.version].Wait
 	}
-	d.cpu, d.wait = s.cpu.DrawTime(s.rng, cpu), s.wait.DrawTime(s.rng, wait)
+	d.cpu, d.wait = s.cpu.DrawTime(s.rng, cpu), s.wait.DrawTime(s.rng, waiting)
 	for _, stage := range call.Stages {
 		made := make([]bool, len(stage))
 		for i := range stage {
@@ -72,7 +72,7 @@ func (s *Server) visit(ctx context.Context, path string, call *loadline.Call) in
 	}
 	defer memory.free()
 	if d.wait > 0 {
-		time.Sleep(d.wait)
+		wait(d.wait)
 	}
 	for stage, calls := range call.Stages {
 		var group sync.WaitGroup

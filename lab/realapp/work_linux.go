@@ -11,6 +11,12 @@ import (
 	"github.com/loadline/loadline/lab/burn"
 )
 
+// Prepare lets a process spend its CPU time on visits only, see burn.Prepare.
+func Prepare() error { return burn.Prepare() }
+
+// wait without the CPU.
+func wait(d time.Duration) { burn.Sleep(d) }
+
 // held is memory outside Go's heap: it is returned to the system at once, and no collection is work
 // that nobody has asked for.
 type held struct{ bytes []byte }

@@ -3,25 +3,50 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubeState is the output of kube-state-metrics for the namespace, from the real objects,
-// limited to what our queries read.
+// kubeState is the output of kube-state-metrics for the namespace, from the real objects.
 func (p *Player) kubeState(b *bytes.Buffer) error {
-	ctx := context.Background() // the cache answers from memory
+	return kubeState(context.Background(), p.cache, b) // the cache answers from memory
+}
+
+// ServeKubeState serves the same of a namespace whose pods no Player plays, from the API server's
+// objects at each scrape, until the end of the test. It returns what to scrape.
+func (c *Cluster) ServeKubeState(t testing.TB, namespace string) Job {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b bytes.Buffer
+		if err := kubeState(r.Context(), client.NewNamespacedClient(c.client, namespace), &b); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(b.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	return Job{Name: JobKubeState, Address: strings.TrimPrefix(server.URL, "http://")}
+}
+
+// kubeState is limited to what our queries read.
+func kubeState(ctx context.Context, from client.Reader, b *bytes.Buffer) error {
 	var deployments appsv1.DeploymentList
 	var sets appsv1.ReplicaSetList
 	var stateful appsv1.StatefulSetList
 	var pods corev1.PodList
 	for _, list := range []func() error{
-		func() error { return p.cache.List(ctx, &deployments) },
-		func() error { return p.cache.List(ctx, &sets) },
-		func() error { return p.cache.List(ctx, &stateful) },
-		func() error { return p.cache.List(ctx, &pods) },
+		func() error { return from.List(ctx, &deployments) },
+		func() error { return from.List(ctx, &sets) },
+		func() error { return from.List(ctx, &stateful) },
+		func() error { return from.List(ctx, &pods) },
 	} {
 		if err := list(); err != nil {
 			return err

@@ -25,7 +25,9 @@ type Job struct {
 type PrometheusOptions struct {
 	Scrape time.Duration // between scrapes; default 1 s
 	Jobs   []Job
-	Flags  []string
+	// ScrapeConfigs are further ones, as items of a YAML list.
+	ScrapeConfigs string
+	Flags         []string
 	// Past is a file of samples in OpenMetrics' text format that the server begins with; without a
 	// limit on their age. It needs promtool.
 	Past string
@@ -96,6 +98,7 @@ func scrapeConfig(o PrometheusOptions) string {
 		fmt.Fprintf(&b, "- {job_name: %q, honor_labels: true, metrics_path: %q, %sstatic_configs: [{targets: [%q]}]}\n", j.Name, path,
 			secure, j.Address)
 	}
+	b.WriteString(o.ScrapeConfigs)
 	return b.String()
 }
 

@@ -39,7 +39,7 @@ var programs = []string{
 }
 
 // nodePrograms are those of a real node, which few tests need.
-var nodePrograms = []string{"k8s.io/kubernetes/cmd/kubelet"}
+var nodePrograms = []string{"k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes/cmd/kube-proxy"}
 
 const kubernetesModule = "k8s.io/kubernetes"
 

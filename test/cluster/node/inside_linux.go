@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/loadline/loadline/test/cluster"
 )
@@ -24,9 +27,15 @@ const (
 	dirVariable  = "LOADLINE_NODE_DIR" // everything that is written
 	nameVariable = "LOADLINE_NODE_NAME"
 
-	keeperRole = "keeper"
-	initRole   = "init"
-	testRole   = "test"
+	// coresVariable names the cores of all pods, as in cpuset.cpus; everything else runs on the others.
+	// "" = no process is kept to any.
+	coresVariable = "LOADLINE_NODE_CORES"
+
+	keeperRole    = "keeper"
+	initRole      = "init"
+	testRole      = "test"
+	generatorRole = "generator"
+	awakeRole     = "awake"
 )
 
 const cgroupRoot = "/sys/fs/cgroup"
@@ -43,6 +52,10 @@ func Main(m *testing.M) int {
 		return beInit()
 	case testRole:
 		return cluster.Main(m)
+	case generatorRole:
+		return beGenerator()
+	case awakeRole:
+		return beAwake()
 	}
 	if missing = lacks(); missing != "" {
 		return m.Run()
@@ -60,10 +73,10 @@ func lacks() string {
 	if os.Geteuid() != 0 {
 		return "a real node needs root: it makes namespaces and cgroups"
 	}
-	for _, program := range []string{"containerd", "ctr", "runc", "ip", "etcd", "prometheus"} {
+	for _, program := range []string{"containerd", "ctr", "runc", "ip", "iptables", "etcd", "prometheus"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return program + " is not installed: apt-get install --no-install-recommends " +
-				"containerd runc containernetworking-plugins iproute2 etcd-server prometheus"
+				"containerd runc containernetworking-plugins iproute2 iptables etcd-server prometheus"
 		}
 	}
 	for _, plugin := range []string{"bridge", "host-local", "loopback"} {
@@ -207,6 +220,10 @@ func beInit() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := keepOff(os.Getenv(coresVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	// Not os/exec: it waits for its own children, and Wait4 takes them all.
 	test, err := syscall.ForkExec(os.Args[0], os.Args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
@@ -271,7 +288,7 @@ func prepare(dir, name string) error {
 			return fmt.Errorf("ip %s: %w: %s", command, err, out)
 		}
 	}
-	return makeCgroups(name)
+	return errors.Join(seeBridged(), makeCgroups(name))
 }
 
 // makeCgroups makes the folder below which all pods are, in every hierarchy.
@@ -282,7 +299,7 @@ func makeCgroups(name string) error {
 	}
 	if two {
 		err := os.WriteFile(filepath.Join(cgroupRoot, "cgroup.subtree_control"), []byte("+cpu +cpuset +memory +pids"), 0o644)
-		return errors.Join(err, os.Mkdir(filepath.Join(cgroupRoot, name), 0o755))
+		return errors.Join(err, os.Mkdir(filepath.Join(cgroupRoot, name), 0o755), keepPods(filepath.Join(cgroupRoot, name)))
 	}
 	hierarchies, err := os.ReadDir(cgroupRoot)
 	if err != nil {
@@ -295,5 +312,40 @@ func makeCgroups(name string) error {
 			}
 		}
 	}
-	return nil
+	return keepPods(filepath.Join(cgroupRoot, "cpuset", name))
+}
+
+// keepPods keeps all pods to the cores that are named for them.
+func keepPods(folder string) error {
+	cores := os.Getenv(coresVariable)
+	if cores == "" {
+		return nil
+	}
+	memory, err := os.ReadFile(filepath.Join(cgroupRoot, "cpuset", "cpuset.mems"))
+	if err == nil { // version 1 wants it set with the cores
+		err = os.WriteFile(filepath.Join(folder, "cpuset.mems"), memory, 0o644)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "cpuset.cpus"), []byte(cores), 0o644)
+}
+
+// keepOff keeps this thread, and what it starts, off a core.
+func keepOff(core string) error {
+	if core == "" {
+		return nil
+	}
+	pods, err := strconv.Atoi(core)
+	if err != nil || pods < 0 || pods >= runtime.NumCPU() || runtime.NumCPU() < 2 {
+		return fmt.Errorf("%s=%q must be the number of one of at least two cores; this machine has %d", coresVariable, core, runtime.NumCPU())
+	}
+	runtime.LockOSThread()
+	var set unix.CPUSet
+	for cpu := range runtime.NumCPU() {
+		if cpu != pods {
+			set.Set(cpu)
+		}
+	}
+	return unix.SchedSetaffinity(0, &set)
 }

@@ -32,7 +32,7 @@ type Node struct {
 	Kubelet string
 }
 
-// Start runs a control plane, containerd and the kubelet for one test, which it skips where that is
+// Start runs a control plane, containerd, the kubelet and kube-proxy for one test, which it skips where that is
 // not possible. It stops them at its end.
 func Start(t testing.TB) *Node {
 	t.Helper()
@@ -48,10 +48,11 @@ func Start(t testing.TB) *Node {
 		t.Fatal(err)
 	}
 	user := cluster.User{Name: "system:node:" + Name, Groups: []string{"system:nodes"}}
-	c := cluster.Start(t, cluster.Options{NoNodes: true, Users: []cluster.User{user}})
+	c := cluster.Start(t, cluster.Options{NoNodes: true, Users: []cluster.User{user, proxyUser}})
 	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250"}
 	socket := n.startContainerd(t, images)
 	n.startKubelet(t, filepath.Join(bin, "kubelet"), socket, user)
+	n.startProxy(t, filepath.Join(bin, "kube-proxy"))
 	return n
 }
 
@@ -90,7 +91,7 @@ func (n *Node) startContainerd(t testing.TB, images []string) string {
 	socket := "/run/containerd-node.sock" // the path of a socket must be short
 	n.file(t, "cni/10-bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "pods0",
 "isGateway": true, "isDefaultGateway": true, "ipMasq": false,
-"ipam": {"type": "host-local", "ranges": [[{"subnet": "10.200.0.0/24"}]], "dataDir": %q}}]}`, dir+"/ipam"))
+"ipam": {"type": "host-local", "ranges": [[{"subnet": %q}]], "dataDir": %q}}]}`, podAddresses, dir+"/ipam"))
 	config := n.file(t, "containerd.toml", fmt.Sprintf(`version = 2
 root = %q
 state = "/run/containerd-node"

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,10 +19,6 @@ import (
 	"github.com/loadline/loadline/internal/apps"
 	"github.com/loadline/loadline/lab/realapp"
 )
-
-// threads that may be on a CPU at once. The kernel divides the CPU among them; with fewer the Go
-// scheduler would.
-const threads = 64
 
 // drain is how long a replica that is told to end still answers: endpoints take a moment to forget it.
 const drain = 2 * time.Second
@@ -36,7 +31,10 @@ func main() {
 		fmt.Println("app", version)
 		return
 	}
-	runtime.GOMAXPROCS(threads)
+	if err := realapp.Prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, "app:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
