@@ -16,7 +16,21 @@ import (
 // (BusyError). The kernel releases the lock when the process ends, so there are no stale locks.
 // A folder that is read-only needs no lock.
 func Lock(dir string) (io.Closer, error) {
-	path := filepath.Join(dir, LockFile)
+	return lock(dir, filepath.Join(dir, LockFile), syscall.LOCK_EX)
+}
+
+// Share locks a folder as Lock does, but together with other processes that share it.
+func Share(dir string) (io.Closer, error) {
+	return lock(dir, filepath.Join(dir, LockFile), syscall.LOCK_SH)
+}
+
+// Claim locks one file of a folder as Lock locks the folder. The file is created if necessary, and
+// stays behind.
+func Claim(dir, name string) (io.Closer, error) {
+	return lock(dir, filepath.Join(dir, name), syscall.LOCK_EX)
+}
+
+func lock(dir, path string, how int) (io.Closer, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if readOnly(err) {
 		return io.NopCloser(nil), nil
@@ -24,7 +38,7 @@ func Lock(dir string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB); err != nil {
 		defer file.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)

@@ -5,15 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/profile"
+	"github.com/loadline/loadline/internal/shard"
 )
 
 // ModelFolder stores trained models: KEY.safetensors, and KEY.json with its record, written after
@@ -22,9 +25,14 @@ type ModelFolder struct {
 	dir     string
 	program string
 
+	claims *shard.Claims // nil = no other process trains into it
+
 	mu     sync.Mutex
 	atWork map[string]chan struct{} // by key; closed when done
 }
+
+// Share the work with other processes that train into the folder and have the same claims.
+func (f *ModelFolder) Share(claims *shard.Claims) { f.claims = claims }
 
 // OpenModelFolder creates a folder if necessary. The program is the version of the code: models of
 // other versions are not used.
@@ -99,8 +107,32 @@ func (f *ModelFolder) train(ctx context.Context, key string, t TrainingTask, pro
 	return atomicfile.Write(f.record(key), func(w io.Writer) error { return json.NewEncoder(w).Encode(made) })
 }
 
-// claim a key, so that no other process trains it meanwhile.
+// claim a key, so that no other goroutine trains it meanwhile, and no other process that shares the
+// folder.
 func (f *ModelFolder) claim(ctx context.Context, key string) (done func(), err error) {
+	here, err := f.claimHere(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		everywhere, err := f.claims.Claim("model-" + key)
+		if err == nil {
+			return func() { everywhere(); here() }, nil
+		}
+		if errors.Is(err, shard.ErrLater) {
+			select {
+			case <-time.After(shard.Poll):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		here()
+		return nil, err
+	}
+}
+
+func (f *ModelFolder) claimHere(ctx context.Context, key string) (done func(), err error) {
 	for {
 		f.mu.Lock()
 		other := f.atWork[key]

@@ -15,30 +15,25 @@ import (
 
 // runOne makes one run, or reads it if it was made before.
 func (r *runner) runOne(ctx context.Context, j job, given string) (*Record, error) {
-	cost := j.cell.cost(r.matrix.Engine)
 	spec := r.matrix.Policies[j.policy].deployed(r.matrix.spec(j.cell, given, j.seed))
-	var extra any
-	if r.matrix.Policies[j.policy].Warm {
-		past, err := j.cell.pastKey()
-		if err != nil {
-			return nil, err
-		}
-		extra = past
-	}
-	key, err := keyOf(spec, j.cell.loads[j.seed], extra)
+	key, err := r.keyOf(j, spec)
 	if err != nil {
 		return nil, err
 	}
-	kept := &Record{}
-	if found, err := r.store.read(runsFolder, key, kept); err != nil {
-		return nil, err
-	} else if found {
-		r.meter.skip(cost)
-		// The same run may have another name now.
-		kept.Case = r.matrix.caseOf(j, spec.Policy)
-		return kept, nil
+	if kept, err := r.kept(key, j, spec); kept != nil || err != nil {
+		return kept, err
 	}
-	share := r.meter.begin(cost)
+	release, err := r.claims.Claim(key)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if r.claims != nil { // another process may have made it meanwhile
+		if kept, err := r.kept(key, j, spec); kept != nil || err != nil {
+			return kept, err
+		}
+	}
+	share := r.meter.begin(j.cell.cost(r.matrix.Engine))
 	record, err := r.simulate(ctx, j, spec, share)
 	if err != nil {
 		return nil, err
@@ -46,6 +41,38 @@ func (r *runner) runOne(ctx context.Context, j job, given string) (*Record, erro
 	share(1)
 	record.Key = key
 	return r.keep(record)
+}
+
+// keyOf a run that is not an oracle's.
+func (r *runner) keyOf(j job, spec simulate.Spec) (string, error) {
+	if known, found := r.keys.Load(j); found {
+		return known.(string), nil
+	}
+	var extra any
+	if r.matrix.Policies[j.policy].Warm {
+		past, err := j.cell.pastKey()
+		if err != nil {
+			return "", err
+		}
+		extra = past
+	}
+	key, err := keyOf(spec, j.cell.loads[j.seed], extra)
+	if err == nil {
+		r.keys.Store(j, key)
+	}
+	return key, err
+}
+
+// kept is a run that was made before; nil = it was not.
+func (r *runner) kept(key string, j job, spec simulate.Spec) (*Record, error) {
+	kept := &Record{}
+	found, err := r.store.read(runsFolder, key, kept)
+	if err != nil || !found {
+		return nil, err
+	}
+	r.meter.skip(j.cell.cost(r.matrix.Engine))
+	kept.Case = r.matrix.caseOf(j, spec.Policy) // the same run may have another name now
+	return kept, nil
 }
 
 // keep writes a record, and returns it as it was written.

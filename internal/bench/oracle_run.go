@@ -55,8 +55,13 @@ func (r *runner) runOracles(ctx context.Context, jobs []job, which []int, record
 	if err != nil {
 		return err
 	}
-	return inParallel(ctx, r.options.Workers, len(groups), func(ctx context.Context, n int) error {
+	return r.all(ctx, r.options.Shard.Order(len(groups)), func(ctx context.Context, n int) error {
 		g := groups[n]
+		release, err := r.claims.Claim(g.key)
+		if err != nil {
+			return err
+		}
+		defer release()
 		found, err := r.searchOracle(ctx, g, jobs[g.jobs[0]])
 		if err != nil {
 			return err
@@ -186,7 +191,6 @@ func (r *runner) searchOracle(ctx context.Context, g *oracleGroup, first job) (*
 // meets the SLO under this seed. A run of another policy under the same seed that was cheaper is
 // repeated, so that the oracle never costs more than what ran in the scene.
 func (r *runner) runOracle(ctx context.Context, j job, found *OracleFound, g *oracleGroup) (*Record, error) {
-	cost := j.cell.cost(r.matrix.Engine)
 	spec := r.matrix.spec(j.cell, r.matrix.Policies[j.policy].Spec, j.seed)
 	var own []string
 	for _, s := range g.own[j.seed] {
@@ -196,15 +200,10 @@ func (r *runner) runOracle(ctx context.Context, j job, found *OracleFound, g *or
 	if err != nil {
 		return nil, err
 	}
-	kept := &Record{}
-	if known, err := r.store.read(runsFolder, key, kept); err != nil {
-		return nil, err
-	} else if known {
-		r.meter.skip(cost)
-		kept.Case = r.matrix.caseOf(j, spec.Policy)
-		return kept, nil
+	if kept, err := r.kept(key, j, spec); kept != nil || err != nil {
+		return kept, err
 	}
-	share := r.meter.begin(cost)
+	share := r.meter.begin(j.cell.cost(r.matrix.Engine))
 	best, err := r.bestUnder(ctx, j, found.Finalists, g.own[j.seed])
 	if err != nil {
 		return nil, err

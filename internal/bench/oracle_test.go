@@ -179,7 +179,7 @@ func TestCheaperRunIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openStore(t.TempDir(), "", false)
+	s, err := openStore(Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -36,7 +37,7 @@ type preparation struct {
 
 	train func(ctx context.Context, share func(float64)) (*Trained, error) // instead of check
 
-	done    chan struct{} // closed once spec is set
+	done    atomic.Bool // what follows is set
 	spec    string
 	found   *Calibration
 	trained *Trained
@@ -65,7 +66,7 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 			continue
 		}
 		if byKey[p.key] == nil {
-			p.first, p.done = j, make(chan struct{})
+			p.first = j
 			byKey[p.key] = p
 			all = append(all, p)
 		}
@@ -74,14 +75,19 @@ func (r *runner) preparations(jobs []job) (all []*preparation, of map[job]*prepa
 	return all, of, nil
 }
 
-// prepare makes one and releases the jobs that wait for it.
+// prepare makes one, for the jobs that wait for it.
 func (r *runner) prepare(ctx context.Context, p *preparation) error {
+	release, err := r.claims.Claim(p.key)
+	if err != nil {
+		return err
+	}
+	defer release()
 	share := r.meter.begin(p.cost)
 	if err := r.make(ctx, p, share); err != nil {
 		return err
 	}
 	share(1)
-	close(p.done)
+	p.done.Store(true)
 	return nil
 }
 
@@ -95,16 +101,6 @@ func (r *runner) make(ctx context.Context, p *preparation, share func(float64)) 
 	}
 	p.spec, p.found = found.Spec, found
 	return nil
-}
-
-// wait for the final spec of the policy.
-func (p *preparation) wait(ctx context.Context) (spec string, err error) {
-	select {
-	case <-p.done:
-		return p.spec, nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
 }
 
 // search searches, or reads the result if it was searched before.

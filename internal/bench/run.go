@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
+
+	"github.com/loadline/loadline/internal/shard"
 )
 
 // Options of a bench that do not change its results.
 type Options struct {
-	Dir     string // of all files
-	Program string // version and commit
-	Data    string // folder of public traces; "" = not available
-	Workers int    // parallel runs; 0 = one for each core
-	Redo    bool   // repeat what another version made
+	Dir     string     // of all files
+	Program string     // version and commit
+	Data    string     // folder of public traces; "" = not available
+	Workers int        // parallel runs; 0 = one for each core
+	Redo    bool       // repeat what another version made
+	Shard   shard.Part // of the processes that make this bench in the same folder; the zero value is the only one
 
 	CPUTime  func() time.Duration // of the calling thread; nil = decisions are not timed
 	Progress func(Progress)       // called from any worker, one at a time; may be nil
@@ -33,7 +37,9 @@ type runner struct {
 	options Options
 	store   *store
 	meter   *workMeter
-	models  *ModelFolder // nil = nothing is trained
+	models  *ModelFolder  // nil = nothing is trained
+	claims  *shard.Claims // nil = no other process shares the folder
+	keys    sync.Map      // of runs, by job: they are long to compute, and a run that another process makes is asked for again and again
 }
 
 // Check reports every fault without running anything, and which traces are not available.
@@ -67,12 +73,17 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	s, err := openStore(o.Dir, o.Program, o.Redo)
+	s, err := openStore(o)
 	if err != nil {
 		return nil, err
 	}
 	jobs := m.jobs(cells)
 	r := &runner{matrix: m, options: o, store: s, meter: newWorkMeter(len(jobs), o.Progress)}
+	if o.Shard.Shared() {
+		if r.claims, err = shard.OpenClaims(filepath.Join(o.Dir, ClaimsFolder)); err != nil {
+			return nil, err
+		}
+	}
 	if m.trains() {
 		code, err := codeVersion()
 		if err != nil {
@@ -81,6 +92,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 		if r.models, err = OpenModelFolder(filepath.Join(o.Dir, modelsFolder), o.Program+", "+code); err != nil {
 			return nil, err
 		}
+		r.models.Share(r.claims)
 	}
 	records, preparations, err := r.work(ctx, jobs)
 	if err != nil {
@@ -97,9 +109,8 @@ func Run(ctx context.Context, m Matrix, o Options) (*Results, error) {
 	return results, results.write(o.Dir)
 }
 
-// work runs everything: first preparations, then the runs that wait for none, then those that do,
-// and at last the oracles that are searched. A waiting run blocks a worker only at the end, when
-// all preparations are in progress.
+// work runs everything: first preparations, then the runs that need none, then those that do, and at
+// last the oracles that are searched.
 func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []*preparation, error) {
 	preparations, of, err := r.preparations(jobs)
 	if err != nil {
@@ -121,24 +132,30 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []*preparatio
 			waiting = append(waiting, i)
 		}
 	}
-	order = append(order, waiting...)
 	for _, p := range preparations {
 		r.meter.plan(p.cost)
 	}
 	records := make([]*Record, len(jobs))
-	err = inParallel(ctx, r.options.Workers, len(preparations)+len(order), func(ctx context.Context, n int) error {
+	units := r.options.Shard.Order(len(preparations)) // these, then jobs
+	for _, part := range [][]int{order, waiting} {
+		for _, i := range r.options.Shard.Order(len(part)) {
+			units = append(units, len(preparations)+part[i])
+		}
+	}
+	err = r.all(ctx, units, func(ctx context.Context, n int) error {
 		if n < len(preparations) {
 			return r.prepare(ctx, preparations[n])
 		}
-		i := order[n-len(preparations)]
-		spec, err := r.matrix.Policies[jobs[i].policy].Spec, error(nil)
+		i := n - len(preparations)
+		spec := r.matrix.Policies[jobs[i].policy].Spec
 		if p := of[jobs[i]]; p != nil {
-			spec, err = p.wait(ctx)
+			if !p.done.Load() {
+				return shard.ErrLater
+			}
+			spec = p.spec
 		}
-		if err == nil {
-			records[i], err = r.runOne(ctx, jobs[i], spec)
-		}
-		if err == nil {
+		var err error
+		if records[i], err = r.runOne(ctx, jobs[i], spec); err == nil {
 			r.meter.ended()
 		}
 		return err
@@ -147,6 +164,15 @@ func (r *runner) work(ctx context.Context, jobs []job) ([]*Record, []*preparatio
 		err = r.runOracles(ctx, jobs, oracles, records)
 	}
 	return records, preparations, err
+}
+
+// all units of work, some at a time.
+func (r *runner) all(ctx context.Context, units []int, do func(ctx context.Context, unit int) error) error {
+	w := shard.Work{Workers: r.options.Workers, Order: units, Do: do}
+	if r.claims != nil {
+		w.Poll = shard.Poll
+	}
+	return shard.Run(ctx, w)
 }
 
 // Interrupted is the error of a bench that was interrupted.

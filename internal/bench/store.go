@@ -15,7 +15,7 @@ import (
 
 // store is the folder of a bench: runs/KEY.json for each finished run, prepared/KEY.json for
 // each calibration or search, models/ with trained models, results.json and results.csv. Every
-// file is written atomically.
+// file is written atomically. Several processes may share it (Options.Shard).
 type store struct {
 	dir     string
 	program string
@@ -41,16 +41,23 @@ const (
 	runsFolder     = "runs"
 	preparedFolder = "prepared"
 	modelsFolder   = "models"
+
+	// ClaimsFolder has what the processes that share the folder are doing. It can be deleted when
+	// none is running.
+	ClaimsFolder = "claims"
 )
 
-func openStore(dir, program string, redo bool) (*store, error) {
+func openStore(o Options) (*store, error) {
+	dir := o.Dir
 	for _, folder := range []string{runsFolder, preparedFolder} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			return nil, fmt.Errorf("open %s: %w", dir, err)
 		}
-		removeLeftovers(filepath.Join(dir, folder))
+		if !o.Shard.Shared() { // other machines' clocks may differ from ours by more than a minute
+			removeLeftovers(filepath.Join(dir, folder))
+		}
 	}
-	return &store{dir: dir, program: program, redo: redo}, nil
+	return &store{dir: dir, program: o.Program, redo: o.Redo}, nil
 }
 
 // removeLeftovers removes temporary files of a killed run. A recent one may belong to another

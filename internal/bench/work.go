@@ -1,48 +1,10 @@
 package bench
 
 import (
-	"context"
-	"errors"
-	"runtime"
 	"sync"
 
 	"github.com/loadline/loadline/internal/apps"
 )
-
-// inParallel runs n jobs over some workers. The first error stops the rest; jobs in progress
-// end by their context.
-func inParallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range min(workers, max(n, 1)) {
-		group.Go(func() {
-			// Decisions are timed by the thread's CPU clock.
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for i := range next {
-				if err := do(ctx, i); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-feed:
-	for i := range n {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	group.Wait()
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return ctx.Err()
-}
 
 // workMeter tracks the total and the completed work, in simulated visits.
 type workMeter struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/jobs"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/workload"
@@ -31,6 +32,7 @@ type benchFlags struct {
 	redo, listSuites, plan                        bool
 	training                                      bench.Training
 	output                                        Format
+	on                                            OnFlags
 }
 
 func newBench() *cobra.Command {
@@ -47,6 +49,10 @@ to a lower bound on the bill. A bill below the bound is marked with an exclamati
 Every finished run is saved immediately. If it is interrupted or killed, the same
 command resumes; finished runs are not repeated. Results of another version of the
 program are refused, or repeated with --redo.
+
+With --on kubernetes the pods of an Indexed Job do the work and the results are fetched:
+the same figures, from the same build of the program. If it is interrupted, the same
+command finds the Job again. With --shard I/N several processes share the folder.
 
 A policy written NAME@calibrated runs with its best setting, found on other data than
 it runs on: generated workloads drawn with other seeds, or the fourth fifth of a
@@ -94,6 +100,9 @@ Perturbations:
   loadline bench --suite scale --plan
   loadline bench --suite scale --scene 'boutique x10 bursty' --policy hpa --policy sre --out out/scene
 
+  # On a cluster: eight pods divide the runs, and the results come here
+  loadline bench --suite rivals --out out/rivals --on kubernetes --on-workers 8 --on-namespace lab
+
   # A few policies of a suite only, with fewer seeds
   loadline bench --suite rivals --policy hpa --policy ursa --seeds 2 --out out/few`,
 		Args: Exactly(),
@@ -134,6 +143,7 @@ Perturbations:
 	flags.StringArrayVar(&f.slo, "slo", nil, "instead of the apps': 250ms, p99=250ms or KIND:p99=250ms; repeatable")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "exclude this first part from latency and SLO figures")
 	flags.StringVar(&f.cpuModel, "cpu-model", "quota", "how a CPU limit holds: quota (the kernel's periods) or shared (an ideal)")
+	f.on.Add(flags)
 	return c
 }
 
@@ -193,6 +203,9 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		}
 		return f.output.Write(stdout, plan, plan.WriteText)
 	}
+	if err := f.on.Check(); err != nil {
+		return err
+	}
 	if f.out == "" {
 		return Usagef("--out must name a folder for the runs and the results")
 	}
@@ -205,13 +218,18 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if _, err := matrix.Check(f.data); err != nil {
 		return UsageError(err)
 	}
-	lock, err := lockFolder(f.out)
+	lock, err := f.on.Lock(f.out)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
+	if f.on.Elsewhere() {
+		if err := f.elsewhere(ctx, flags, matrix, stderr); err != nil {
+			return err
+		}
+	}
 	results, err := f.compare(ctx, matrix, stderr)
-	if err != nil {
+	if err != nil || f.on.Shared() {
 		return err
 	}
 	if err := f.print(stdout, results); err != nil {
@@ -226,11 +244,26 @@ func (f *benchFlags) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	return nil
 }
 
+// elsewhere runs the comparison on a cluster.
+func (f *benchFlags) elsewhere(ctx context.Context, flags *pflag.FlagSet, matrix bench.Matrix, stderr io.Writer) error {
+	results := []jobs.Path{{Here: f.out, There: "job-results"}}
+	e := Errand{Args: []string{"bench"}, Flags: flags, Except: []string{"out", "data"}, More: []string{"--out=job-results", "--data=job-data"},
+		Earlier: results, Results: results}
+	without, err := matrix.Check("")
+	if err != nil && len(without) == 0 {
+		return err
+	}
+	if with, err := matrix.Check(f.data); err != nil || len(with) < len(without) { // it needs the public traces
+		e.Inputs = []jobs.Path{{Here: f.data, There: "job-data"}}
+	}
+	return f.on.Run(ctx, e, stderr)
+}
+
 func (f *benchFlags) compare(ctx context.Context, matrix bench.Matrix, stderr io.Writer) (*bench.Results, error) {
 	bar := NewProgress(stderr, "bench")
 	defer bar.Done()
 	results, err := bench.Run(ctx, matrix, bench.Options{
-		Dir: f.out, Program: Build(), Data: f.data, Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
+		Dir: f.out, Program: Build(), Data: f.data, Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime, Shard: f.on.Part,
 		Progress: func(p bench.Progress) { bar.At(p.Share) },
 		Log:      func(line string) { fmt.Fprintln(stderr, line) },
 	})
@@ -383,6 +416,10 @@ func Build() string {
 
 // interruption is the message after an interrupt: what was saved, and how to resume.
 func interruption(err error) string {
+	var job *jobs.Left
+	if errors.As(err, &job) {
+		return job.Error()
+	}
 	var kept *bench.Interrupted
 	if errors.As(err, &kept) {
 		return kept.Error()

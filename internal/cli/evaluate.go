@@ -25,6 +25,7 @@ import (
 	"github.com/loadline/loadline/internal/draw"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/history"
+	"github.com/loadline/loadline/internal/jobs"
 	"github.com/loadline/loadline/internal/pipeline"
 	"github.com/loadline/loadline/internal/report"
 	"github.com/loadline/loadline/internal/result"
@@ -45,6 +46,8 @@ type evaluateFlags struct {
 	rules                  bool // alone: tune
 	history                string
 	since                  time.Duration
+	on                     OnFlags
+	flags                  *pflag.FlagSet
 }
 
 func newEvaluate() *cobra.Command {
@@ -92,6 +95,9 @@ run is of that history from then on; what it was before is kept in RUN/earlier.
 
 --output yaml prints the manifests of the verdict for kubectl, --output json all figures.
 
+With --on kubernetes the pods of an Indexed Job do the runs, and the verdict is the same. With
+--shard I/N several processes share RUN; the verdict is printed by the command without it.
+
 All results are written to RUN: evaluation.json, front.svg, report.html, and bench/ with every
 run. If it is interrupted, the same command resumes.`,
 		Example: `  loadline evaluate shop
@@ -118,6 +124,8 @@ run. If it is interrupted, the same command resumes.`,
 	f.add(flags, []string{guard.Horizontal})
 	flags.StringVar(&f.history, "history", "", "judge the candidates on this later history, a folder of loadline history")
 	spanVar(flags, &f.since, "since", 0, "only the last part of --history, such as 7d; 0 = all of it")
+	f.on.Add(flags)
+	f.flags = flags
 	return c
 }
 
@@ -141,10 +149,10 @@ func (f *evaluateFlags) add(flags *pflag.FlagSet, axes []string) {
 
 func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.Writer) error {
 	var cluster pool.Cluster
-	if err := errors.Join(f.check(), f.today.check(), f.nodes.apply(&cluster)); err != nil {
+	if err := errors.Join(f.check(), f.on.Check(), f.today.check(), f.nodes.apply(&cluster)); err != nil {
 		return err
 	}
-	if f.history != "" {
+	if f.history != "" { // here, also if the rest is done on a cluster
 		if err := f.renew(dir, stderr); err != nil {
 			return err
 		}
@@ -166,7 +174,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	settings := pipeline.EvaluationSettings{
 		Prefer: pipeline.Preference(f.prefer), Candidate: f.candidate, Rules: f.rules, Seeds: f.seeds, Baselines: f.baselines,
 		Axes: f.axes, MaxChurn: f.maxChurn, Stretch: f.stretch, Cluster: cluster, NeighboursGiven: f.nodes.neighbours != "",
-		Program: Build(), Workers: f.workers, Redo: f.redo, CPUTime: ThreadCPUTime,
+		Program: Build(), Workers: f.workers, Redo: f.redo, Shard: f.on.Part, CPUTime: ThreadCPUTime,
 		Log: func(line string) { fmt.Fprintln(stderr, line) },
 	}
 	if folder, err = f.today.apply(ctx, folder, &settings); err != nil {
@@ -175,11 +183,16 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if err := settings.CheckBaselines(folder); err != nil {
 		return UsageError(err)
 	}
-	lock, err := lockFolder(dir)
+	lock, err := f.on.Lock(dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
+	if f.on.Elsewhere() {
+		if err := f.elsewhere(ctx, dir, stderr); err != nil {
+			return err
+		}
+	}
 	if settings.Workers == 0 {
 		settings.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -195,7 +208,7 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 	if errors.As(err, &other) {
 		return fmt.Errorf("%w: repeat the runs with --redo", err)
 	}
-	if err != nil {
+	if err != nil || f.on.Shared() {
 		return err
 	}
 	if err := writeEvaluation(dir, e); err != nil {
@@ -210,6 +223,22 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		err = printEvaluation(stdout, dir, e, f.verbose)
 	}
 	return errors.Join(err, verdictCode(e.Verdict))
+}
+
+// elsewhere evaluates on a cluster.
+func (f *evaluateFlags) elsewhere(ctx context.Context, dir string, stderr io.Writer) error {
+	if !filepath.IsLocal(dir) {
+		return Usagef("run %s is outside of the current folder: pods find it by the same relative path; change to a folder above it", dir)
+	}
+	there := filepath.ToSlash(filepath.Clean(dir))
+	e := Errand{Args: []string{"evaluate", there}, Flags: f.flags, Except: []string{"history", "since"},
+		Earlier: []jobs.Path{{Here: dir, There: there}}, Results: []jobs.Path{{Here: dir, There: there}}}
+	for _, name := range pipeline.Inputs() {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			e.Inputs = append(e.Inputs, jobs.Path{Here: filepath.Join(dir, name), There: there + "/" + name})
+		}
+	}
+	return f.on.Run(ctx, e, stderr)
 }
 
 // renew makes the run one of a later history.
@@ -244,6 +273,13 @@ func (f *evaluateFlags) renew(dir string, stderr io.Writer) error {
 
 func (f *evaluateFlags) check() error {
 	var faults []error
+	if f.on.where == onKubernetes && f.today.today == inCluster {
+		faults = append(faults, Usagef("--today cluster cannot be read in the pods of --on kubernetes: write the objects to a file "+
+			"(kubectl get hpa,vpa,scaledobject,deploy -o yaml > today.yaml) and give --today today.yaml"))
+	}
+	if f.history != "" && f.on.shard != "" {
+		faults = append(faults, Usagef("--shard and --history exclude each other: make the run one of the later history first"))
+	}
 	if f.history == "" && f.since != 0 {
 		faults = append(faults, Usagef("--since is for --history"))
 	}

@@ -93,7 +93,7 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 		}
 		root.AddCommand(g.Commands...)
 	}
-	root.AddCommand(newVersion())
+	root.AddCommand(newVersion(), newPod())
 	return root
 }
 

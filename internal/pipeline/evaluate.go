@@ -13,6 +13,7 @@ import (
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/policy"
 	"github.com/loadline/loadline/internal/result"
+	"github.com/loadline/loadline/internal/shard"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
@@ -38,6 +39,7 @@ type EvaluationSettings struct {
 
 	Program  string
 	Workers  int
+	Shard    shard.Part           // as in bench.Options
 	Redo     bool                 // repeat what another version made
 	CPUTime  func() time.Duration // of the calling thread; may be nil
 	Progress func(share float64)  // may be nil
@@ -271,7 +273,7 @@ func (p *proof) results(ctx context.Context, c comparison) (*bench.Results, erro
 		return nil, err
 	}
 	return bench.Run(ctx, matrix, bench.Options{
-		Dir: filepath.Join(p.folder.Dir, c.dir), Program: p.Program, Workers: p.Workers, Redo: p.Redo, CPUTime: p.CPUTime, Log: p.Log,
+		Dir: filepath.Join(p.folder.Dir, c.dir), Program: p.Program, Workers: p.Workers, Redo: p.Redo, Shard: p.Shard, CPUTime: p.CPUTime, Log: p.Log,
 		Progress: func(b bench.Progress) { p.Progress(c.share[0] + (c.share[1]-c.share[0])*b.Share) },
 	})
 }

@@ -29,6 +29,11 @@ const (
 	TuneFile       = "tune.json" // the evaluation of rules alone
 )
 
+// Inputs are the files and folders of a run that an evaluation reads; some may be missing.
+func Inputs() []string {
+	return []string{RunFile, TwinFile, TrainingFile, SelectionFile, HeldOutFile, CandidatesDir}
+}
+
 // Run is a training run as it is stored, run.json: the training data and the candidates.
 // With the files beside it, it can be evaluated without the history.
 type Run struct {

@@ -143,7 +143,10 @@ func writeStages(path string, o Options) error {
 
 // node is a node as its kubelet would register it. Its kubelet's address is ours, so that
 // metrics-server reads the pods' usage from us.
-func (c *Cluster) node(n Node) *corev1.Node {
+func (c *Cluster) node(n Node) *corev1.Node { return c.nodeAt(n, c.kubelets.port) }
+
+// nodeAt is a node whose kubelet listens on a port of the loopback interface.
+func (c *Cluster) nodeAt(n Node, kubelet int) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(n.Cores), resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(n.Memory, resource.BinarySI),
@@ -165,7 +168,7 @@ func (c *Cluster) node(n Node) *corev1.Node {
 			Addresses: []corev1.NodeAddress{
 				{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}, {Type: corev1.NodeHostName, Address: n.Name},
 			},
-			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.kubelets.port)}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(kubelet)}},
 		},
 	}
 }
