@@ -45,4 +45,13 @@ type Objective struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Operation string `json:"operation,omitempty"`
+
+	// The share of requests that are over this objective or failed, as a recording
+	// rule has it, in PromQL that yields one series, such as
+	// slo:sli_error:ratio_rate5m{sloth_id="shop-checkout"}. It is used instead of the
+	// one from the latency histogram.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	RecordedOverRatio string `json:"recordedOverRatio,omitempty"`
 }

@@ -69,6 +69,11 @@ type Service struct {
 	// +kubebuilder:validation:MaxLength=63
 	Container string `json:"container,omitempty"`
 
+	// The queue from which its pods take their work. Its load is then that of the
+	// queue, and an objective with this service is about the time in queue.
+	// +optional
+	Queue *Queue `json:"queue,omitempty"`
+
 	// Nothing is ever set outside these bounds.
 	// +required
 	Bounds Bounds `json:"bounds"`

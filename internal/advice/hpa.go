@@ -23,6 +23,7 @@ const defaultTolerance = 0.1
 const (
 	rateMetric     = "http_requests_per_second"
 	inFlightMetric = "http_requests_in_flight"
+	queueMetric    = "queue_messages"
 )
 
 // hpas are one HorizontalPodAutoscaler for each service that has one.
@@ -31,7 +32,8 @@ func (t Target) hpas(v policy.Values) ([]Document, error) {
 	for i := range t.App.Services {
 		s := &t.App.Services[i]
 		own := policy.TargetOf(v, t.App, i)
-		if own == "off" && !v.IsSet("memory-target") && !v.IsSet("rps-target") && !v.IsSet("concurrency-target") {
+		if own == "off" && !v.IsSet("memory-target") && !v.IsSet("rps-target") && !v.IsSet("concurrency-target") &&
+			!v.IsSet("queue-target") {
 			continue
 		}
 		h := &autoscalingv2.HorizontalPodAutoscaler{
@@ -84,7 +86,7 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 		}})
 	}
 	for _, m := range []struct{ key, name string }{
-		{"rps-target", rateMetric}, {"concurrency-target", inFlightMetric},
+		{"rps-target", rateMetric}, {"concurrency-target", inFlightMetric}, {"queue-target", queueMetric},
 	} {
 		if !v.IsSet(m.key) {
 			continue
@@ -94,9 +96,17 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 			return nil, nil, fmt.Errorf("%s: %w", m.key, err)
 		}
 		comments = append(comments, fmt.Sprintf("The metric %s must come from an adapter (prometheus-adapter); its name is an example.", m.name))
+		target := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}
+		if m.name == queueMetric { // of no pod
+			all = append(all, autoscalingv2.MetricSpec{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricSource{
+				Metric: autoscalingv2.MetricIdentifier{Name: m.name, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"service": service}}},
+				Target: target,
+			}})
+			continue
+		}
 		all = append(all, autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
 			Metric: autoscalingv2.MetricIdentifier{Name: m.name},
-			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value},
+			Target: target,
 		}})
 	}
 	return all, comments, nil

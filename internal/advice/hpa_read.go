@@ -17,6 +17,7 @@ import (
 type kept struct {
 	cpu, memory       float64 // % of the request
 	rate, concurrency float64 // for each pod
+	queue             float64 // messages for each pod
 	trigger           float64 // requests per second for each replica, by a query of KEDA
 }
 
@@ -31,6 +32,7 @@ func (k kept) rule() (method string, settings []string) {
 		value float64
 	}{
 		{"threshold", k.trigger}, {"target", k.cpu}, {"memory-target", k.memory}, {"concurrency-target", k.concurrency}, {"rps-target", k.rate},
+		{"queue-target", k.queue},
 	} {
 		switch {
 		case s.value > 0:
@@ -74,6 +76,9 @@ func (r *reading) hpaMetrics(o *Object, all []autoscalingv2.MetricSpec, s *loadl
 		case m.Pods != nil && t.Metric == inFlightMetric && t.Type == history.AverageValue:
 			k.concurrency = t.Value
 			r.note(o, "keeps %s at %g, which is taken as requests in each pod", t.Metric, t.Value)
+		case m.External != nil && !keda && t.Metric == queueMetric && t.Type == history.AverageValue:
+			k.queue = t.Value
+			r.note(o, "keeps %s at %g, which is taken as messages in the queue for each pod", t.Metric, t.Value)
 		case m.External != nil && keda && t.Type == history.AverageValue && k.trigger == 0:
 			k.trigger = t.Value
 			r.note(o, "is KEDA's, and its ScaledObject %s is not among the objects: metric %s, %g for each replica, is taken as requests per "+

@@ -30,7 +30,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		"hpa:target=60", "hpa:target=60,cart=75", "hpa:target=60,memory-target=80", "hpa:target=60,cart=off",
 		"hpa:target=130,up-window=30s,down-window=120s",
 		"hpa:target=60,up-policies=20/15s+400%/60s,up-select=disabled,down-policies=1/60s,down-select=min",
-		"hpa:target=60,up-tolerance=0.05,down-tolerance=0.2", "hpa:target=off,concurrency-target=3,rps-target=20",
+		"hpa:target=60,up-tolerance=0.05,down-tolerance=0.2", "hpa:target=off,concurrency-target=3,rps-target=20", "hpa:target=off,queue-target=250",
 		"keda:web=20,cart=35.5", "keda:web=20,cart=35.5,target=60,window=5m0s,cached=on,activation=2,polling=10s,cooldown=60s,down-window=60s",
 		"vpa", "vpa:cpu=off", "vpa:memory=off,update=in-place",
 		"hpa+vpa:target=60", "hpa+vpa:target=off,rps-target=20,cpu=on,down-window=60s",

@@ -20,7 +20,11 @@ func Main(newRoot func() *cobra.Command, release string) {
 		version = release
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Execute(ctx, newRoot(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	args := os.Args[1:]
+	if programName(os.Args[0]) == completerName {
+		args = append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	code := Execute(ctx, newRoot(), args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }

@@ -155,37 +155,51 @@ func (f *doctorFlags) print(out io.Writer, r *doctor.Report) error {
 		return f.output.Encode(out, r)
 	}
 	var b strings.Builder
+	if err := printVerdict(out, doctorTone(r), "%s", doctorVerdict(r)); err != nil {
+		return err
+	}
 	group := ""
 	for _, n := range r.Findings {
 		if f.onlyFound && n.State == doctor.OK {
 			continue
 		}
 		if g := heading(n); g != group {
-			if group != "" {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintln(&b, g)
+			fmt.Fprintf(&b, "\n%s\n", g)
 			group = g
 		}
 		text := n.Found
 		if n.Service != "" {
 			text = n.Service + ": " + text
 		}
-		fmt.Fprintf(&b, "  %-8s %-18s %s\n", n.State, n.Check, text)
+		state := paint(out, stateTones[n.State], fmt.Sprintf("%-8s", n.State))
+		fmt.Fprintf(&b, "  %s %-18s %s\n", state, n.Check, text)
 		if n.Do != "" {
 			fmt.Fprintf(&b, "  %-8s %-18s -> %s\n", "", "", n.Do)
 		}
 	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+var stateTones = map[doctor.State]tone{doctor.Warning: toneUnclear, doctor.Fault: toneBad}
+
+func doctorTone(r *doctor.Report) tone {
+	switch {
+	case r.Count(doctor.Fault) > 0:
+		return toneBad
+	case r.Count(doctor.Warning) > 0:
+		return toneUnclear
+	}
+	return toneGood
+}
+
+// doctorVerdict is how many findings there are of each state.
+func doctorVerdict(r *doctor.Report) string {
 	var sums []string
 	for _, s := range doctor.States {
 		sums = append(sums, fmt.Sprintf("%d %s", r.Count(s), s))
 	}
-	if group != "" {
-		b.WriteByte('\n')
-	}
-	fmt.Fprintf(&b, "%s: %s\n", r.Server, strings.Join(sums, ", "))
-	_, err := io.WriteString(out, b.String())
-	return err
+	return r.Server + ": " + strings.Join(sums, ", ")
 }
 
 func heading(n doctor.Finding) string {

@@ -343,6 +343,10 @@ var exitCodes = map[pipeline.Kind]int{
 	pipeline.Keep: exitKeep, pipeline.Change: exitChange, pipeline.Undecided: exitUndecided, pipeline.Refused: exitRefused,
 }
 
+var verdictTones = map[pipeline.Kind]tone{
+	pipeline.Promote: toneGood, pipeline.Keep: toneGood, pipeline.Change: toneGood, pipeline.Undecided: toneUnclear, pipeline.Refused: toneBad,
+}
+
 // filesOf an evaluation: the picture of the front, the page, and all figures. Those of rules alone
 // do not replace those of the candidates.
 func filesOf(e *pipeline.Evaluation) (front, page, figures string) {
@@ -404,7 +408,8 @@ func frontFigure(e *pipeline.Evaluation) draw.Scatter {
 }
 
 func printEvaluation(w io.Writer, dir string, e *pipeline.Evaluation, verbose bool) error {
-	if err := errors.Join(e.WriteVerdict(w), e.WriteText(w, verbose)); err != nil || e.Verdict.Kind == pipeline.Refused {
+	verdict := writeWithVerdict(w, e.Verdict.Sentence, verdictTones[e.Verdict.Kind], e.WriteVerdict)
+	if err := errors.Join(verdict, e.WriteText(w, verbose)); err != nil || e.Verdict.Kind == pipeline.Refused {
 		return err
 	}
 	fmt.Fprintf(w, "%s\n", frontFigure(e).Terminal(100))

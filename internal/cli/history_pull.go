@@ -24,6 +24,7 @@ const (
 type historyPullFlags struct {
 	server              prom.Server
 	headers, variables  []string
+	queues              []string
 	pull                prom.Pull
 	preset, queries     string
 	until, out          string
@@ -79,6 +80,8 @@ and ` + passwordVariable + `; they are never written.`,
 	flags.StringVar(&f.preset, "preset", "", "one of "+strings.Join(prom.Presets(), ", ")+"; default: the one that has results")
 	flags.StringVar(&f.queries, "queries", "", "a file of your own queries instead of a preset (see history presets)")
 	flags.StringArrayVar(&f.variables, "var", nil, "NAME=VALUE of a variable of the preset; repeatable")
+	flags.StringArrayVar(&f.queues, "queue", nil,
+		"SERVICE=KIND:NAME, the queue that a service takes its work from: mailer=kafka:mails,group=mailer, mailer=rabbitmq:mails or mailer=sqs:mails; repeatable")
 	spanVar(flags, &f.pull.Scrape, "scrape", 0, "how often the server scrapes; default: as its series show")
 	flags.IntVar(&f.concurrency, "concurrency", prom.DefaultAtOnce, "queries at once")
 	flags.IntVar(&f.points, "max-points", 0, "points of a series that one query asks for; default: 11000, Prometheus' own limit")
@@ -173,6 +176,14 @@ func (f *historyPullFlags) plan() (*prom.Pull, error) {
 	usage(err)
 	f.server.Headers, err = pairs("header", f.headers)
 	usage(err)
+	for _, text := range f.queues {
+		q, err := prom.ParseQueue(text)
+		if err != nil {
+			usage(fmt.Errorf("--queue: %w", err))
+			continue
+		}
+		p.Queues = append(p.Queues, q)
+	}
 	p.Preset, err = f.loadPreset()
 	faults = append(faults, err)
 	usage(p.Validate())

@@ -26,13 +26,24 @@ import (
 // pluginName is the name under which kubectl finds the program.
 const pluginName = "kubectl-loadline"
 
+// completerName is the name under which kubectl, from version 1.26 on, asks the plugin what a command
+// line can go on with.
+const completerName = "kubectl_complete-loadline"
+
 // RootOf is the root command by the name that the program was started with: the plugin of
 // kubectl is the same program under another name.
 func RootOf(program string) func() *cobra.Command {
-	if name, _, _ := strings.Cut(filepath.Base(program), "."); name == pluginName {
+	switch programName(program) {
+	case pluginName, completerName:
 		return NewPlugin
 	}
 	return NewRoot
+}
+
+// programName is the name of a file without folder and ending.
+func programName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
 }
 
 // NewPlugin is kubectl loadline.

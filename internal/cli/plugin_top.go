@@ -50,7 +50,7 @@ func (f *pluginFlags) top(ctx context.Context, w io.Writer, every time.Duration,
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil {
 			width = n
 		}
-		colour = os.Getenv("NO_COLOR") == ""
+		colour = coloured(w)
 	} else {
 		once = true
 	}

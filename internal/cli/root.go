@@ -65,7 +65,7 @@ type Group struct {
 	Commands []*cobra.Command
 }
 
-// NewProgram is the root command of a program: its commands in groups, and version.
+// NewProgram is the root command of a program: its commands in groups, and those of every program.
 func NewProgram(name string, groups []Group) *cobra.Command {
 	root := &cobra.Command{
 		Use:           name,
@@ -82,7 +82,6 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 		}
 		return c.Help()
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return UsageError(flagHint(c, err))
 	})
@@ -93,7 +92,8 @@ func NewProgram(name string, groups []Group) *cobra.Command {
 		}
 		root.AddCommand(g.Commands...)
 	}
-	root.AddCommand(newVersion(), newPod())
+	root.AddCommand(newVersion(), newCompletion(name), newMan(), newSymbols(), newPod())
+	addCompletions(root)
 	return root
 }
 

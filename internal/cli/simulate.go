@@ -13,6 +13,7 @@ import (
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/policy"
+	"github.com/loadline/loadline/internal/result"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/simulate"
 	"github.com/loadline/loadline/internal/suggest"
@@ -177,7 +178,10 @@ func (f *simulateFlags) writePicture(spec simulate.Spec, outcome *simulate.Outco
 
 // writeResult writes the result to --out, or prints it: also if --out cannot be written.
 func (f *simulateFlags) writeResult(outcome *simulate.Outcome, stdout, stderr io.Writer) error {
-	write := func(w io.Writer) error { return f.output.Write(w, outcome.Result, outcome.Result.WriteText) }
+	r := &outcome.Result
+	write := func(w io.Writer) error {
+		return f.output.Write(w, r, func(w io.Writer) error { return writeWithVerdict(w, r.Headline(), toneOf(r), r.WriteText) })
+	}
 	fmt.Fprintln(stderr, outcome.Effort)
 	for _, t := range outcome.Rungs {
 		fmt.Fprintf(stderr, "guard after %v: %v\n", sim.Since(t.At).Round(time.Second), t)
@@ -190,6 +194,17 @@ func (f *simulateFlags) writeResult(outcome *simulate.Outcome, stdout, stderr io
 		return errors.Join(fmt.Errorf("--out: %w; the result is printed instead", err), write(stdout))
 	}
 	return nil
+}
+
+// toneOf the verdict of a run.
+func toneOf(r *result.Result) tone {
+	switch {
+	case !r.Judged():
+		return toneUnclear
+	case r.SLOMet():
+		return toneGood
+	}
+	return toneBad
 }
 
 // spec turns flags into a run, and reports all faults before anything is run.

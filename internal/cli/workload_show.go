@@ -104,7 +104,7 @@ func Screen(out io.Writer) (width int, colour bool) {
 	if err != nil || width <= 0 {
 		width = 80
 	}
-	return min(width, 160), os.Getenv("NO_COLOR") == ""
+	return min(width, 160), colourAllowed(os.Getenv)
 }
 
 // workloadFigure shows the rate, and the shares of the kinds if the workload

@@ -151,9 +151,12 @@ func (m *applicationMetrics) pass(v *view, took time.Duration) {
 		labels := m.with("kind", v.app.App.Kinds[i].Name)
 		if met, known := v.met(i); known {
 			m.all.met.With(labels).Set(map[bool]float64{true: 1}[met])
-			m.all.overSLO.With(labels).Set(k.AtSLO.Value / v.app.App.Kinds[i].SLO.Latency.Seconds())
 		} else {
 			m.all.met.Delete(labels)
+		}
+		if k.AtSLO.Present() {
+			m.all.overSLO.With(labels).Set(k.AtSLO.Value / v.app.App.Kinds[i].SLO.Latency.Seconds())
+		} else {
 			m.all.overSLO.Delete(labels)
 		}
 	}

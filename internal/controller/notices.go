@@ -76,7 +76,10 @@ func (n *notices) drift(l *v1alpha1.LoadLine, status *v1alpha1.LoadLineStatus, a
 func sloText(v *view) string {
 	text := ""
 	for i := range v.kinds {
-		if met, known := v.met(i); known && !met {
+		if met, known := v.met(i); known && !met && v.app.Sources[i].Over != "" {
+			text = sentence(text, fmt.Sprintf("%.3g %% of the requests of %s are over its objective, and %.3g %% may be",
+				100*v.kinds[i].OverSLO.Value, v.app.App.Kinds[i].Name, 100-v.app.App.Kinds[i].SLO.Percentile))
+		} else if known && !met {
 			text = sentence(text, fmt.Sprintf("%s takes %.3g s, and may take %v", v.app.App.Kinds[i].Name, v.kinds[i].AtSLO.Value,
 				v.app.App.Kinds[i].SLO.Latency))
 		}

@@ -133,8 +133,10 @@ func (v *view) objectives(status *v1alpha1.LoadLineStatus) {
 		switch met, known := v.met(i); {
 		case known:
 			o.Met = &met
-			o.Latency = &v1alpha1.Duration{Duration: time.Duration(k.AtSLO.Value * float64(time.Second)).Round(time.Microsecond)}
-			o.OverSLO = resource.Measured(loadline.Sample{Value: k.AtSLO.Value / kind.SLO.Latency.Seconds(), At: k.AtSLO.At})
+			if k.AtSLO.Present() {
+				o.Latency = &v1alpha1.Duration{Duration: time.Duration(k.AtSLO.Value * float64(time.Second)).Round(time.Microsecond)}
+				o.OverSLO = resource.Measured(loadline.Sample{Value: k.AtSLO.Value / kind.SLO.Latency.Seconds(), At: k.AtSLO.At})
+			}
 			if !met {
 				status.SLOMet = "False"
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/loop"
 	"github.com/loadline/loadline/internal/metrics/prom"
+	"github.com/loadline/loadline/internal/resource"
 )
 
 // tell makes the view of one pass in which a service is to be set.
@@ -353,5 +354,44 @@ func TestConditionTimesChangeWithThem(t *testing.T) {
 	}
 	if len(status.Conditions) != 6 {
 		t.Errorf("%d conditions, want all six", len(status.Conditions))
+	}
+}
+
+// TestARecordedShareDecidesWhetherAnObjectiveIsMet: before the latency, and without one.
+func TestARecordedShareDecidesWhetherAnObjectiveIsMet(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	sample := func(v float64) loadline.Sample { return loadline.Sample{Value: v, At: at} }
+	app := &resource.Application{
+		App: &loadline.App{Kinds: []loadline.Kind{{Name: "buy", SLO: loadline.SLO{Percentile: 99.9, Latency: time.Second}}}},
+	}
+	for _, row := range []struct {
+		name                string
+		over                string
+		share, latency      loadline.Sample
+		met, known          bool
+		wantLatency, sloMet string
+	}{
+		{"by latency", "", sample(0.5), sample(0.2), true, true, "200ms", "True"},
+		{"the share is above", "slo:ratio", sample(0.002), sample(0.2), false, true, "200ms", "False"},
+		{"the share is exactly what is allowed", "slo:ratio", sample(0.001), sample(2), true, true, "2s", "True"},
+		{"no latency", "slo:ratio", sample(0.002), loadline.Sample{}, false, true, "", "False"},
+		{"the rule has no result", "slo:ratio", loadline.Sample{}, sample(0.2), false, false, "", "Unknown"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			app.Sources = []resource.Source{{Over: row.over}}
+			v := &view{app: app, at: at, kinds: []loadline.KindObservation{{Rate: sample(1), OverSLO: row.share, AtSLO: row.latency}}}
+			if met, known := v.met(0); known != row.known || known && met != row.met {
+				t.Errorf("met %v, known %v", met, known)
+			}
+			var status v1alpha1.LoadLineStatus
+			v.objectives(&status)
+			got := ""
+			if l := status.Objectives[0].Latency; l != nil {
+				got = l.Duration.String()
+			}
+			if status.SLOMet != row.sloMet || got != row.wantLatency {
+				t.Errorf("SLO met: %s, latency %q", status.SLOMet, got)
+			}
+		})
 	}
 }

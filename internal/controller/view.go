@@ -165,9 +165,14 @@ func (v *view) outcome() string {
 	return "kept"
 }
 
-// met reports whether an objective was met; not known if it was not measured.
+// met reports whether an objective was met; not known if it was not measured. A share over the objective
+// that a rule records decides before the latency does.
 func (v *view) met(kind int) (met, known bool) {
 	k := &v.kinds[kind]
+	if kind < len(v.app.Sources) && v.app.Sources[kind].Over != "" {
+		const slack = 1e-9 // 1 - 0.999 is not 0.001
+		return k.OverSLO.Value <= 1-v.app.App.Kinds[kind].SLO.Percentile/100+slack, k.OverSLO.Present()
+	}
 	if !k.AtSLO.Present() {
 		return false, false
 	}

@@ -169,8 +169,8 @@ func (d *drawing) named(points []Point, top float64, at func(Point) (x, y float6
 	}
 }
 
-// Terminal draws the points as letters, at most width wide, with a legend below. A star marks
-// the front.
+// Terminal draws the points as letters, at most width wide, with a legend below, which says
+// which of them are on the front.
 func (s Scatter) Terminal(width int) string {
 	width = max(width, 40)
 	points := s.drawn()
@@ -229,7 +229,7 @@ func (s Scatter) legend(out *strings.Builder, points []Point, width int) {
 	for i, p := range points {
 		name := string(letter(i)) + " " + clean(p.Name)
 		if p.Front {
-			name += " *"
+			name += " (front)"
 		}
 		names = append(names, name)
 		longest = max(longest, utf8.RuneCountInString(name)+2)

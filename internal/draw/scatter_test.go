@@ -39,7 +39,7 @@ func TestScatterDrawsEveryPointWithAPlace(t *testing.T) {
 
 func TestScatterInATerminal(t *testing.T) {
 	got := sampleScatter().Terminal(60)
-	for _, want := range []string{"A cheap <one> *", "B safe *", "C worse\n", "╌", "core-hours"} {
+	for _, want := range []string{"A cheap <one> (front)", "B safe (front)", "C worse\n", "╌", "core-hours"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -72,7 +72,7 @@ func (e *Evaluation) writeTest(b *strings.Builder) {
 		}
 		front := ""
 		if entry.Front {
-			front = "*"
+			front = "yes"
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.1f\t%.1f\t%.1f\t%s\t%s\n", rank, entry.name(), money(entry.PerMonth),
 			entry.AgainstToday.text(), result.Percent(entry.Over), result.Percent(entry.WorstOver), float64(entry.SLORatio),

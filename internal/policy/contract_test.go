@@ -25,6 +25,7 @@ import (
 var contractSpecs = []string{
 	"static", "static:replicas=3", "static:replicas=1000", "static:cpu=0.3,period=2s",
 	"hpa", "hpa:target=30,down-window=0s,memory-target=70", "hpa:target=off,rps-target=20,concurrency-target=3",
+	"hpa:target=off,queue-target=50",
 	"hpa:limits=lifted,request=p95,request-after=2m,floor=00:00-24:00:3,reserve=2", "hpa:request=s0:0.3+s2:0.7",
 	"keda", "keda:threshold=20,s1=5,target=60,window=30s,cached=on", "keda:trigger=entry,limits=lifted",
 	"phpa", "phpa:model=traffic,season=10m,step=15s", "phpa:model=holt-winters,season=5m,step=15s,limits=lifted",

@@ -70,6 +70,7 @@ func hpaOptions(target string) []Option {
 		{"memory-target", "", "memory utilisation to keep as well, % of the request", Number(1, 1000)},
 		{"concurrency-target", "", "requests in each pod to keep as well", Number(0.001, 1e6)},
 		{"rps-target", "", "requests per second for each pod to keep as well", Number(0.001, 1e9)},
+		{"queue-target", "", "messages in the service's queue for each pod to keep as well, those that are worked on included", Number(0.001, 1e9)},
 		{"tolerance", "0.1", "hold while the ratio to the target is within it", Number(0, 1)},
 		{"up-tolerance", "", "the same, upwards only", Number(0, 1)},
 		{"down-tolerance", "", "the same, downwards only", Number(0, 1)},
@@ -90,7 +91,7 @@ func hpaOptions(target string) []Option {
 func newHPA(app *loadline.App, v Values) (*HPA, error) {
 	metrics := hpaMetrics(v)
 	if len(metrics) == 0 {
-		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target or rps-target")
+		return nil, errors.New("target=off leaves no metric: set memory-target, concurrency-target, rps-target or queue-target")
 	}
 	return hpaOver(app, v, metrics), nil
 }
@@ -159,7 +160,7 @@ func hpaMetrics(v Values) []hpaMetric {
 		source hpaSource
 	}{
 		{"target", sourceCPU}, {"memory-target", sourceMemory},
-		{"concurrency-target", sourceConcurrency}, {"rps-target", sourceRate},
+		{"concurrency-target", sourceConcurrency}, {"rps-target", sourceRate}, {"queue-target", sourceQueue},
 	} {
 		if v.IsSet(m.key) && v[m.key] != "off" {
 			metrics = append(metrics, hpaMetric{source: m.source, target: v.Float(m.key), hold: band})

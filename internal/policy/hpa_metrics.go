@@ -25,10 +25,11 @@ const (
 	sourceConcurrency                  // Pods, AverageValue: visits in each pod
 	sourceRate                         // External, AverageValue: visits per second to the service
 	sourceQuery                        // External, AverageValue: requests per second, as a query answers
+	sourceQueue                        // External, AverageValue: messages that are not finished, as KEDA reads a queue
 )
 
 func (s hpaSource) String() string {
-	return [...]string{"CPU", "memory", "concurrency", "rate", "query"}[s]
+	return [...]string{"CPU", "memory", "concurrency", "rate", "query", "queue"}[s]
 }
 
 // replicas that this metric requires.
@@ -36,6 +37,8 @@ func (m hpaMetric) replicas(current int, seen *loadline.ServiceObservation, view
 	switch m.source {
 	case sourceRate:
 		return m.externalReplicas(seen.Rate, seen.Pods)
+	case sourceQueue:
+		return m.externalReplicas(inQueue(seen), seen.Pods)
 	case sourceQuery:
 		return m.externalReplicas(m.sample, seen.Pods)
 	}
@@ -55,13 +58,25 @@ func (m hpaMetric) externalReplicas(value loadline.Sample, pods []loadline.PodOb
 			there++
 		}
 	}
-	used := fmt.Sprintf("%.1f req/s, target %.4g per pod", value.Value, m.target)
+	unit := "req/s"
+	if m.source == sourceQueue {
+		unit = "messages"
+	}
+	used := fmt.Sprintf("%.1f %s, target %.4g per pod", value.Value, unit, m.target)
 	if there > 0 && m.hold.covers(math.Round(1000*value.Value)/(math.Round(1000*m.target)*float64(there))) {
 		return there, used + ": within tolerance", nil
 	}
 	// In thousandths, as in the controller: an exact multiple of the target stays exact.
 	desired := int(math.Ceil(math.Round(1000*value.Value) / math.Round(1000*m.target)))
 	return desired, used + ": " + loadline.DescribeReplicas(desired), nil
+}
+
+// inQueue is the length of a service's queue: what is not finished, or else what waits.
+func inQueue(seen *loadline.ServiceObservation) loadline.Sample {
+	if seen.Concurrency.Present() {
+		return seen.Concurrency
+	}
+	return seen.Queue
 }
 
 // read returns a pod's sample and its full usage: the request, or for a metric with an average

@@ -80,7 +80,9 @@ func kedaOptions(app *loadline.App) []Option {
 			options = append(options, Option{s.Name, "", "requests per second for each replica of this service", Number(0.001, 1e9)})
 		}
 	}
-	return slices.DeleteFunc(options, func(o Option) bool { return o.Key == "rps-target" || o.Key == "concurrency-target" })
+	return slices.DeleteFunc(options, func(o Option) bool {
+		return o.Key == "rps-target" || o.Key == "concurrency-target" || o.Key == "queue-target"
+	})
 }
 
 func newKEDA(app *loadline.App, v Values) *KEDA {

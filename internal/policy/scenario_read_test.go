@@ -77,6 +77,10 @@ func readSeen(t *testing.T, now time.Time, text string, size loadline.Size, name
 				seen.Rate = sample
 			case "cpu":
 				seen.CPU = sample
+			case "messages":
+				seen.Concurrency = sample
+			case "waiting":
+				seen.Queue = sample
 			case "held":
 				seen.Held = sample
 			case "throttled":

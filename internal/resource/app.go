@@ -19,6 +19,7 @@ const AllRequests = "all requests"
 // build returns the application: the twin with the user's settings, or one made
 // of the user's settings alone.
 func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults) {
+	defer a.checkQueues(l, f)
 	if twin != nil {
 		a.App = copyApp(twin)
 		a.objectivesOfTwin(l, f)
@@ -84,7 +85,7 @@ func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 			Name: name, Share: 1, SLO: f.slo(field, o),
 			Root: loadline.Call{Service: entry, Probability: 1, Times: 1, Work: 1},
 		})
-		a.Sources = append(a.Sources, Source{o.Service, o.Operation})
+		a.Sources = append(a.Sources, sourceOf(o))
 	}
 	if len(a.App.Services) == 0 {
 		f.add("spec.services: is empty, at least one service is required")
@@ -120,7 +121,7 @@ func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
 			continue
 		}
 		has[k], a.App.Kinds[k].SLO = true, slo
-		a.Sources[k] = Source{o.Service, o.Operation}
+		a.Sources[k] = sourceOf(o)
 	}
 	for k := range kinds {
 		switch {
@@ -129,6 +130,24 @@ func (a *Application) objectivesOfTwin(l *v1alpha1.LoadLine, f *faults) {
 			a.App.Kinds[k].SLO = *rest
 		default:
 			f.add("spec.objectives: the twin's kind of request %q has none: add one, or one without a kind for all other kinds", kinds[k])
+		}
+	}
+}
+
+func sourceOf(o *v1alpha1.Objective) Source {
+	return Source{o.Service, o.Operation, o.RecordedOverRatio}
+}
+
+// checkQueues reports objectives that ask for the operations of a queue, which has none.
+func (a *Application) checkQueues(l *v1alpha1.LoadLine, f *faults) {
+	for i := range l.Spec.Objectives {
+		o := &l.Spec.Objectives[i]
+		if o.Operation == "" {
+			continue
+		}
+		if k := a.App.ServiceIndex(o.Service); k >= 0 && a.Targets[k] != nil && a.Targets[k].Queue != nil {
+			f.add("spec.objectives[%d].operation: %q does not exist, service %s takes messages from a queue: leave operation out", i,
+				o.Operation, o.Service)
 		}
 	}
 }

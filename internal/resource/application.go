@@ -45,6 +45,7 @@ type Application struct {
 // Source is where the requests of a kind are measured. Empty fields were not set.
 type Source struct {
 	Service, Operation string
+	Over               string // PromQL for the share over the SLO
 }
 
 // Read takes a resource and its twin, which may be nil. All errors are reported

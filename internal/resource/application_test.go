@@ -99,6 +99,30 @@ func TestUsersArriveWhereNothingIsMoved(t *testing.T) {
 	}
 }
 
+// TestQueuesAndRecordedShares: an objective names a worker, whose queue has no operations.
+func TestQueuesAndRecordedShares(t *testing.T) {
+	text := strings.Replace(plain, "{latency: 250ms}",
+		`{kind: mails, latency: 30s, service: mailer, recordedOverRatio: 'slo:ratio{a="b"}'}`, 1) +
+		"- {name: mailer, targetRef: {name: mailer}, queue: {type: Kafka, name: mails, consumerGroup: g}, bounds: {replicas: {max: 9}}}\n"
+	l := read(t, text)
+	a, err := resource.Read(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := a.App.ServiceIndex("mailer")
+	if i < 0 || a.Targets[i].Queue == nil || *a.Targets[i].Queue != (v1alpha1.Queue{Type: v1alpha1.Kafka, Name: "mails", ConsumerGroup: "g"}) {
+		t.Errorf("mailer is service %d: %+v", i, a.Targets)
+	}
+	if want := (resource.Source{Service: "mailer", Over: `slo:ratio{a="b"}`}); a.Sources[0] != want || a.App.Kinds[0].Root.Service != i {
+		t.Errorf("%+v, want %+v", a.Sources, want)
+	}
+	l.Spec.Objectives[0].Operation = "send"
+	if _, err := resource.Read(l, nil); err == nil || !strings.Contains(err.Error(),
+		`spec.objectives[0].operation: "send" does not exist, service mailer takes messages from a queue: leave operation out`) {
+		t.Error(err)
+	}
+}
+
 func TestWithATwin(t *testing.T) {
 	m, err := apps.Load("bookinfo")
 	if err != nil {

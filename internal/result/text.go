@@ -39,10 +39,29 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the summary as text.
+// Judged reports whether there were requests by which the SLO could be judged.
+func (r *Result) Judged() bool { return !math.IsNaN(float64(r.OverSLORatio)) }
+
+// Headline is the verdict of the run and what it cost, in one line.
+func (r *Result) Headline() string {
+	if !r.Judged() {
+		return "SLO not judged: no requests ended."
+	}
+	over := fmt.Sprintf("%s of %s over it", Percent(r.OverSLORatio), r.whose())
+	if r.Degraded() > r.OverSLORatio {
+		over += fmt.Sprintf(", %s with dropped optional calls at their price", Percent(r.DegradedRatio))
+	}
+	bill := Money(r.Bill, r.Currency)
+	if r.SLOMet() {
+		return fmt.Sprintf("SLO met: %s, at most %g %% allowed. The cost counts: %s.", over, 100*CountsIf, bill)
+	}
+	return fmt.Sprintf("SLO violated: %s, at most %g %% allowed. The cost does not count: %s.", over, 100*CountsIf, bill)
+}
+
+// WriteText writes the summary as text, the verdict first.
 func (r *Result) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s, workload %s, %s, %s engine, seed %d\n\n", r.Policy, r.App, r.Workload,
+	fmt.Fprintf(&b, "%s\n%s on %s, workload %s, %s, %s engine, seed %d\n\n", r.Headline(), r.Policy, r.App, r.Workload,
 		duration(float64(r.DurationSeconds)), r.Engine, r.Seed)
 	if r.Cluster != "" {
 		fmt.Fprintf(&b, "%s\n\n", r.Cluster)
@@ -51,7 +70,7 @@ func (r *Result) WriteText(w io.Writer) error {
 	r.writeServices(&b)
 	r.writeApplications(&b)
 	r.writeBill(&b)
-	r.writeVerdict(&b)
+	r.writeMinutes(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -124,19 +143,8 @@ func Money(n Number, currency string) string {
 	return symbol + fixed(n, digits)
 }
 
-func (r *Result) writeVerdict(b *strings.Builder) {
-	over := fmt.Sprintf("%s of %s over the SLO", Percent(r.OverSLORatio), r.whose())
-	if r.Degraded() > r.OverSLORatio {
-		over += fmt.Sprintf(", %s with dropped optional calls at their price", Percent(r.DegradedRatio))
-	}
-	switch {
-	case math.IsNaN(float64(r.OverSLORatio)):
-		fmt.Fprintln(b, "No requests ended: the SLO cannot be evaluated.")
-	case r.SLOMet():
-		fmt.Fprintf(b, "The cost counts: %s, at most %g %% allowed.\n", over, 100*CountsIf)
-	default:
-		fmt.Fprintf(b, "The cost does not count: %s, more than %g %%.\n", over, 100*CountsIf)
-	}
+// writeMinutes writes what the headline leaves out.
+func (r *Result) writeMinutes(b *strings.Builder) {
 	if r.LeftRatio > 0 {
 		fmt.Fprintf(b, "Users left: %s of all requests were not sent, and count as over the SLO.\n", Percent(r.LeftRatio))
 	}

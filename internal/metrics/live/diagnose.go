@@ -188,7 +188,14 @@ func (s *Source) kindMetrics(a *answers, places []place, o *loadline.Observation
 			})...)
 		}
 		add("rate", k.Rate, m.rate)
-		add("failed", k.Failed, m.errors)
+		if places[i].queue {
+			m.buckets = m.mean // the time in queue, of which there is no histogram
+		} else {
+			add("failed", k.Failed, m.errors)
+		}
+		if a.shares[i] != none {
+			m.buckets = a.shares[i]
+		}
 		if idle := k.Rate.Present() && k.Rate.Value == 0; k.OverSLO.Present() || !idle {
 			add("over_slo", k.OverSLO, m.buckets)
 		}

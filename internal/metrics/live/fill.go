@@ -6,10 +6,14 @@ import (
 )
 
 // service fills in what is known of one.
-func (a *answers) service(name string, into *loadline.ServiceObservation) {
+func (a *answers) service(name string, queued bool, into *loadline.ServiceObservation) {
 	e := entry{name: name}
 	for _, m := range observed() {
 		*loadline.ServiceTable[m].Field(into) = a.sample(a.plan.service[m], e)
+	}
+	if queued {
+		into.Latency = a.timeInQueue(e)
+		return
 	}
 	into.Latency = a.latency(a.plan.service[history.LatencyMean], a.buckets, e, a.plan.service[history.LatencyP50:])
 }

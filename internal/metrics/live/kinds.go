@@ -9,8 +9,39 @@ import (
 )
 
 // kind fills in what users of one kind of request saw.
-func (a *answers) kind(p *place, k *loadline.Kind, into *loadline.KindObservation) {
-	if p.why != "" {
+func (a *answers) kind(i int, p *place, k *loadline.Kind, into *loadline.KindObservation) {
+	if p.why == "" {
+		a.measured(p, k, into)
+	}
+	if share := a.plan.shares[i]; share != none {
+		into.OverSLO = a.sample(share, entry{})
+		into.OverSLO.Value = min(1, max(0, into.OverSLO.Value))
+	}
+}
+
+// inQueue fills in the time that messages spend in a queue. They are taken in their order, so that all
+// of them take about as long: the mean is every quantile, and all or none are over the SLO.
+func (a *answers) inQueue(p *place, k *loadline.Kind, into *loadline.KindObservation) {
+	e := entry{name: p.service}
+	into.Rate = a.sample(a.plan.service[history.Rate], e)
+	into.Latency = a.timeInQueue(e)
+	into.AtSLO = into.Latency.Mean
+	if into.AtSLO.Present() {
+		into.OverSLO.At = into.AtSLO.At
+		if into.AtSLO.Value > k.SLO.Latency.Seconds() {
+			into.OverSLO.Value = 1
+		}
+	}
+}
+
+func (a *answers) timeInQueue(e entry) loadline.Latency {
+	mean := a.sample(a.plan.service[history.LatencyMean], e)
+	return loadline.Latency{Mean: mean, P50: mean, P90: mean, P95: mean, P99: mean}
+}
+
+func (a *answers) measured(p *place, k *loadline.Kind, into *loadline.KindObservation) {
+	if p.queue {
+		a.inQueue(p, k, into)
 		return
 	}
 	m := a.measuredBy(p)

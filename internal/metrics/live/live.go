@@ -25,13 +25,19 @@ import (
 )
 
 // Where the requests of a kind are measured. What is empty was not said.
-type Where struct{ Service, Operation string }
+type Where struct {
+	Service, Operation string
+	// Over is PromQL for the share of the requests that are over the SLO or failed, one series; empty =
+	// it is taken from the histogram.
+	Over string
+}
 
 // Options of a source.
 type Options struct {
 	App       *loadline.App
 	Kinds     []Where // in the order of App.Kinds; nil = nothing was said of any
 	Namespace string
+	Queues    []prom.Queue // of the services that take their work from one
 	Preset    *prom.Preset // nil = the one that fits, found at the first observation that finds one
 	Variables map[string]string
 	Scrape    time.Duration // between two scrapes; 0 = find it
@@ -94,6 +100,13 @@ func (o *Options) validate() error {
 				o.App.Kinds[i].Name, w.Operation)
 		case w.Service != "" && !slices.Contains(names, w.Service):
 			add("kind %s: service %q is not of this application%s", o.App.Kinds[i].Name, w.Service, suggest.Hint(w.Service, names))
+		}
+	}
+	for i := range o.Queues {
+		if q := &o.Queues[i]; !slices.Contains(names, q.Service) {
+			add("queue of %s: the service is not of this application%s", q.Service, suggest.Hint(q.Service, names))
+		} else if err := q.Check(); err != nil {
+			faults = append(faults, err)
 		}
 	}
 	if o.Scrape < 0 || o.Scrape%time.Millisecond != 0 {
@@ -176,7 +189,8 @@ func (s *Source) observe(ctx context.Context, now time.Time, pods [][]string, in
 		return err
 	}
 	for i := range into.Services {
-		a.service(s.o.App.Services[i].Name, &into.Services[i])
+		name := s.o.App.Services[i].Name
+		a.service(name, s.queued(name), &into.Services[i])
 		if i < len(pods) {
 			a.pods(pods[i], into.Services[i].Pods)
 			into.Services[i].Restarts = s.restarts.count(a, i, pods[i])
@@ -185,7 +199,7 @@ func (s *Source) observe(ctx context.Context, now time.Time, pods [][]string, in
 	s.restarts.forget(known)
 	places := s.locate(a)
 	for i := range into.Kinds {
-		a.kind(&places[i], &s.o.App.Kinds[i], &into.Kinds[i])
+		a.kind(i, &places[i], &s.o.App.Kinds[i], &into.Kinds[i])
 	}
 	s.describe(a, places, into)
 	return nil

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"strings"
+
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/metrics/prom"
 	"github.com/loadline/loadline/internal/resource"
@@ -18,7 +20,14 @@ func OptionsFor(app *resource.Application, spec *v1alpha1.PrometheusSource, name
 		o.Variables[name] = string(value)
 	}
 	for _, s := range app.Sources {
-		o.Kinds = append(o.Kinds, Where{Service: s.Service, Operation: s.Operation})
+		o.Kinds = append(o.Kinds, Where{Service: s.Service, Operation: s.Operation, Over: s.Over})
+	}
+	for _, s := range app.Targets {
+		if s != nil && s.Queue != nil {
+			q := s.Queue
+			o.Queues = append(o.Queues, prom.Queue{Service: s.Name, Kind: strings.ToLower(string(q.Type)), Name: q.Name,
+				Group: q.ConsumerGroup, VHost: q.VirtualHost})
+		}
 	}
 	return o
 }

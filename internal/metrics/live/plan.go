@@ -42,6 +42,7 @@ type question struct {
 	newest int           // the question whose answer is when this one's was scraped
 	oldest time.Duration // how old an answer may be if that one has none
 
+	own      bool // its text is the user's
 	embedded bool // its text is ours, apart from the namespace: it may be joined with others
 }
 
@@ -59,6 +60,7 @@ type plan struct {
 	call             [history.CallMetrics]int
 	users, usersFail int // histograms of users' requests
 	pod              [loadline.PodMetrics]int
+	shares           []int // of kinds: the share over the SLO, as a rule records it
 }
 
 // Quantiles that an observation has, by the metrics that stand in where there are
@@ -72,7 +74,7 @@ var (
 // newPlan lists the queries that a preset has for what an observation wants, those
 // first that matter most: if time runs out, it does so for the last. One query of
 // buckets serves every quantile, and costs the server less than each.
-func newPlan(p *prom.Preset, s prom.Setting) *plan {
+func newPlan(p *prom.Preset, s prom.Setting, kinds []Where) *plan {
 	l := &plan{preset: p, setting: s}
 	for m := range l.service {
 		l.service[m] = none
@@ -101,11 +103,30 @@ func newPlan(p *prom.Preset, s prom.Setting) *plan {
 		l.pod[m] = l.add("pod "+m.String(), ofPods, added, p.Pods[m])
 	}
 	l.askForAges()
+	l.askForShares(kinds)
 	for i := range l.questions {
 		q := &l.questions[i]
-		q.key, q.embedded = q.identity(), p.Embedded && len(s.Variables) == 0
+		q.key, q.embedded = q.identity(), p.Embedded && len(s.Variables) == 0 && !q.own
 	}
 	return l
+}
+
+// askForShares adds the shares over the SLO that are recorded by rules.
+func (l *plan) askForShares(kinds []Where) {
+	l.shares = make([]int, len(kinds))
+	for i := range kinds {
+		l.shares[i] = none
+		if kinds[i].Over == "" {
+			continue
+		}
+		text := l.preset.Expand(kinds[i].Over, l.setting)
+		l.shares[i] = len(l.questions)
+		l.questions = append(l.questions,
+			question{name: "share over the SLO", of: ofAll, shape: largest, query: &prom.Query{Scale: 1}, text: text, newest: len(l.questions) + 1,
+				oldest: l.setting.Window(), own: true},
+			question{name: "age of share over the SLO", of: ofAll, shape: largest, query: &prom.Query{Scale: 1},
+				text: "max(timestamp(" + text + "))", newest: none, own: true})
+	}
 }
 
 // identity of a question: its text and how series are read.

@@ -105,7 +105,7 @@ func (s *Source) describe(a *answers, places []place, o *loadline.Observation) {
 	r.Services = a.names()
 	r.Metrics = slices.Concat(s.serviceMetrics(a, o), s.podMetrics(a, o), s.kindMetrics(a, places, o))
 	for i := range places {
-		if places[i].service != "" && !places[i].direct {
+		if places[i].service != "" && !places[i].direct && !places[i].queue {
 			r.Notes = append(r.Notes, fmt.Sprintf("kind %s: users' requests are not measured separately; all requests to %s count",
 				s.o.App.Kinds[i].Name, places[i].service))
 		}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/loadline/loadline/internal/metrics/prom"
@@ -11,6 +12,11 @@ import (
 // guess is how often scrapes are taken to be made until that can be seen: seldom
 // enough that the window holds two of any usual ones.
 const guess = 30 * time.Second
+
+// queued reports whether a service takes its work from a queue.
+func (s *Source) queued(service string) bool {
+	return slices.ContainsFunc(s.o.Queues, func(q prom.Queue) bool { return q.Service == service })
+}
 
 // settled is what need not be found out again.
 type settled struct {
@@ -47,7 +53,11 @@ func (s *Source) settle(ctx context.Context, now time.Time) error {
 		s.settled.scrape, s.settled.sure = every, sure
 	}
 	if s.plan == nil {
-		s.plan = newPlan(s.settled.preset, s.setting(s.settled.scrape))
+		preset, err := s.settled.preset.WithQueues(s.o.Queues, false)
+		if err != nil {
+			return err
+		}
+		s.plan = newPlan(preset, s.setting(s.settled.scrape), s.o.Kinds)
 	}
 	return nil
 }

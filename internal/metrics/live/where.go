@@ -15,6 +15,7 @@ type place struct {
 	entries []entry // users' requests
 	service string  // or all that this service is asked
 	direct  bool    // less what is known to ask it
+	queue   bool    // whose messages are the requests
 	why     string  // or nothing, for this reason
 }
 
@@ -39,6 +40,8 @@ func (s *Source) locate(a *answers) []place {
 		p := &places[i]
 		entrance := s.entrance(i)
 		switch {
+		case s.queued(entrance): // nobody's requests: its messages
+			p.entries, p.service, p.queue = nil, entrance, true
 		case len(p.entries) > 0:
 		case s.isDirect(i):
 			p.service, p.direct = entrance, true

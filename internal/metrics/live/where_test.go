@@ -20,7 +20,7 @@ func users(t *testing.T, s *Source, rates map[entry]float64) *answers {
 		t.Fatal(err)
 	}
 	s.settled.preset = preset
-	a := &answers{plan: newPlan(preset, prom.Setting{Namespace: "shop", Scrape: 15 * time.Second}), now: at}
+	a := &answers{plan: newPlan(preset, prom.Setting{Namespace: "shop", Scrape: 15 * time.Second}, s.o.Kinds), now: at}
 	a.list = make([]answer, len(a.questions))
 	for i := range a.questions {
 		a.list[i].values, a.list[i].histograms = map[entry]float64{}, map[entry]*histogram{}
@@ -50,25 +50,25 @@ func TestKindsAreFound(t *testing.T) {
 		want  []float64 // NaN = absent
 		why   string
 	}{
-		"by place and operation": {both, []kind{{"buy", 0, Where{"web", "POST /buy"}}, {"api", 0, Where{"api", ""}}},
+		"by place and operation": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}}, {"api", 0, Where{Service: "api", Operation: ""}}},
 			[]float64{2, 5}, ""},
-		"all of a service": {both, []kind{{"all", 0, Where{"web", ""}}}, []float64{12}, ""},
+		"all of a service": {both, []kind{{"all", 0, Where{Service: "web", Operation: ""}}}, []float64{12}, ""},
 		"as a twin names them": {both, []kind{{"POST /buy", 0, Where{}}, {"web GET /", 0, Where{}}, {"api GET /", 1, Where{}}},
 			[]float64{2, 10, 5}, ""},
 		"the pool of rare ones": {both, []kind{{"POST /buy", 0, Where{}}, {"other at web", 0, Where{}}}, []float64{2, 10}, ""},
 		"by the service's name": {map[entry]float64{{"web", ""}: 7}, []kind{{"web", 0, Where{}}}, []float64{7}, ""},
 		"by where they enter":   {both, []kind{{"all requests", 0, Where{}}}, []float64{12}, ""},
-		"what the others leave": {both, []kind{{"buy", 0, Where{"web", "POST /buy"}}, {"browse", 0, Where{}}}, []float64{2, 10},
+		"what the others leave": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}}, {"browse", 0, Where{}}}, []float64{2, 10},
 			""},
 		"two that cannot be told": {both, []kind{{"one", 0, Where{}}, {"two", 0, Where{}}}, []float64{math.NaN(), math.NaN()},
 			"do not tell it from two"},
-		"an operation that is misspelt": {both, []kind{{"buy", 0, Where{"web", "POST /by"}}}, []float64{math.NaN()},
+		"an operation that is misspelt": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /by"}}}, []float64{math.NaN()},
 			`did you mean "POST /buy"`},
-		"no operations at all": {map[entry]float64{{"web", ""}: 7}, []kind{{"buy", 0, Where{"web", "POST /buy"}}},
+		"no operations at all": {map[entry]float64{{"web", ""}: 7}, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}}},
 			[]float64{math.NaN()}, "does not tell operations apart"},
 		"users arrive elsewhere": {both, []kind{{"all requests", 2, Where{}}}, []float64{math.NaN()},
 			"arrive at api, web, none at store"},
-		"users are seen, not here": {both, []kind{{"all", 0, Where{"store", ""}}}, []float64{math.NaN()}, "none at store"},
+		"users are seen, not here": {both, []kind{{"all", 0, Where{Service: "store", Operation: ""}}}, []float64{math.NaN()}, "none at store"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := &loadline.App{Services: []loadline.Service{{Name: "web"}, {Name: "api"}, {Name: "store"}}}
@@ -82,7 +82,7 @@ func TestKindsAreFound(t *testing.T) {
 			places := s.locate(a)
 			for i, want := range row.want {
 				var o loadline.KindObservation
-				a.kind(&places[i], &app.Kinds[i], &o)
+				a.kind(i, &places[i], &app.Kinds[i], &o)
 				if math.IsNaN(want) {
 					absent(t, row.kinds[i].name, o.Rate)
 					continue
@@ -110,7 +110,7 @@ func TestKindsOfServices(t *testing.T) {
 		places := s.locate(of)
 		var o [2]loadline.KindObservation
 		for i := range o {
-			of.kind(&places[i], &app.Kinds[i], &o[i])
+			of.kind(i, &places[i], &app.Kinds[i], &o[i])
 		}
 		return o[0].Rate, o[1].Rate
 	}

@@ -83,6 +83,25 @@ func istioLabels(service string) string {
 // oddities are series as exporters leave them that restart, come late, vanish
 // or expose nonsense, in the namespace "odd"; and a little of what each preset
 // reads, in namespaces of their own.
+// kafka is a topic to which 30 messages a second arrive and of which a group finishes 20, in two partitions,
+// besides one without an offset.
+func kafka(e *exposed) {
+	gauge := func(name, labels string, value float64, i int) {
+		e.add(name, "gauge", "", labels, fmt.Sprint(value), i)
+	}
+	for i := range scrapes {
+		seconds := 15 * float64(i)
+		for partition := range 2 {
+			of := fmt.Sprintf(`topic="mails",partition="%d"`, partition)
+			group := of + `,consumergroup="mailers"`
+			gauge("kafka_topic_partition_current_offset", of, 15*seconds, i)
+			gauge("kafka_consumergroup_current_offset", group, 10*seconds, i)
+			gauge("kafka_consumergroup_lag", group, 5*seconds, i)
+		}
+		gauge("kafka_consumergroup_lag", `topic="mails",partition="2",consumergroup="mailers"`, -1, i)
+	}
+}
+
 func oddities() []byte {
 	e := &exposed{kinds: map[string]string{}, lines: map[string][]string{}}
 	requests := func(service string, from, to int, value func(i int) int) {
@@ -90,6 +109,7 @@ func oddities() []byte {
 			e.add("istio_requests", "counter", "_total", istioLabels(service), fmt.Sprint(value(i)), i)
 		}
 	}
+	kafka(e)
 	// 10 a second, counted anew after a restart in the middle.
 	requests("restarted", 0, scrapes, func(i int) int { return 150 * (i % 240) })
 	requests("late", 240, scrapes, func(i int) int { return 300 * (i - 240) })

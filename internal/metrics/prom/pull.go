@@ -24,6 +24,7 @@ type Pull struct {
 	Namespace string
 	Preset    *Preset // nil = find the one that fits
 	Variables map[string]string
+	Queues    []Queue // of services that take their work from one
 	Since     time.Duration
 	Until     time.Time // zero = Now
 	Now       time.Time
@@ -87,6 +88,9 @@ func (p *Pull) Validate() error {
 			faults = append(faults, err)
 		}
 	}
+	for i := range p.Queues {
+		faults = append(faults, p.Queues[i].Check())
+	}
 	return errors.Join(faults...)
 }
 
@@ -103,7 +107,11 @@ func (p *Pull) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	setting := Setting{Namespace: p.Namespace, Step: p.Step, Scrape: seen.Scrape, Variables: p.Variables}
-	list := jobs(p.Preset, setting)
+	preset, err := p.Preset.WithQueues(p.Queues, true)
+	if err != nil {
+		return nil, err
+	}
+	list := jobs(preset, setting)
 	w, err := history.NewWriter(p.Dir, m)
 	if err != nil {
 		return nil, err
