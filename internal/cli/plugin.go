@@ -38,7 +38,7 @@ func RootOf(program string) func() *cobra.Command {
 // NewPlugin is kubectl loadline.
 func NewPlugin() *cobra.Command {
 	root := NewProgram("kubectl-loadline", []Group{
-		{"See", []*cobra.Command{newPluginStatus(), newPluginTop(), newPluginExplain(), newPluginWhy(), newPluginDiff()}},
+		{"See", []*cobra.Command{newPluginStatus(), newPluginTop(), newPluginExplain(), newPluginWhy(), newPluginDiff(), newUI()}},
 		{"Change", []*cobra.Command{newPluginPause(), newPluginResume(), newPluginPromote(), newPluginRollback()}},
 	})
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl loadline"}
