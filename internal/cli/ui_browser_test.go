@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/apps"
@@ -26,7 +28,8 @@ func browserStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	return newStage(t, 75*time.Minute,
-		&stageApp{namespace: "shop", name: "boutique", app: shop, policy: "planner", load: "bursts", peak: 160, engine: "event", mode: v1alpha1.Act},
+		&stageApp{namespace: "shop", name: "boutique", app: shop, policy: "planner", load: "day", peak: 240, from: 8 * time.Hour,
+			engine: "event", mode: v1alpha1.Act},
 		&stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "bookinfo"), policy: "hpa:target=60", load: "day", peak: 60, from: 9 * time.Hour,
 			engine: "fluid", mode: v1alpha1.Recommend},
 		&stageApp{namespace: bobNamespace, name: "stream", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 80, from: 9 * time.Hour, engine: "fluid",
@@ -98,7 +101,9 @@ func TestBrowserConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := browserStage(t)
-	s.addModels(t)
+	s.addModels(client.ObjectKey{Namespace: "shop", Name: "reviews"}, "testdata/registry")
+	s.apps[2].run.StopMetrics(true) // the guard holds it
+	s.advance(10 * time.Minute)
 	address := startUI(t, "--kubeconfig", kubeconfigOf(t, aliceToken), "--console", "http://"+s.address)
 	ctx, stop := context.WithCancel(t.Context())
 	ticking := make(chan struct{})

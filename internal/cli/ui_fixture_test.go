@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,6 +33,7 @@ import (
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/guard"
 	"github.com/loadline/loadline/internal/outlook"
+	"github.com/loadline/loadline/internal/portfolio"
 	"github.com/loadline/loadline/internal/sim"
 	"github.com/loadline/loadline/internal/sim/pool"
 	"github.com/loadline/loadline/internal/simulate"
@@ -51,10 +53,11 @@ type stageApp struct {
 	peak            float64
 	from            time.Duration // where in the load it begins
 
-	run  *simulate.Session
-	rung string
-	why  string
-	log  *decisionlog.Log
+	run    *simulate.Session
+	record *portfolio.LoadRecord
+	rung   string
+	why    string
+	log    *decisionlog.Log
 }
 
 // stage is a console over simulated clusters: its API server has the LoadLines, whose status is
@@ -143,19 +146,26 @@ func (s *stage) open(a *stageApp, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, err := rates.For(a.app)
+	var load sim.Arrivals
+	load, err = rates.For(a.app)
 	if err != nil {
 		t.Fatal(err)
 	}
+	load = sim.From(load, a.from)
+	first := make([]float64, len(a.app.Kinds))
+	for k := range first {
+		first[k], _ = load.Rate(k, 0)
+	}
+	a.app = apps.SizedFor(a.app, first, 0.5)
 	nodes, _ := pool.Named("eks-4")
 	spec := simulate.Spec{
-		App: a.app, Load: sim.From(load, a.from), Workload: a.load, Policy: a.policy, Guard: "hpa", Engine: a.engine, Duration: 12 * time.Hour, Seed: 7,
+		App: a.app, Load: load, Workload: a.load, Policy: a.policy, Guard: "hpa", Engine: a.engine, Duration: 12 * time.Hour, Seed: 7,
 		Cluster: pool.Cluster{Pools: []pool.Pool{nodes}, Neighbours: pool.Neighbours{Use: 0.1, Request: 0.2}},
 	}
 	if a.log, err = decisionlog.Open(dir, decisionlog.Options{Sync: -1}); err != nil {
 		t.Fatal(err)
 	}
-	a.rung = guard.Primary.String()
+	a.rung, a.record = guard.Primary.String(), portfolio.NewLoadRecord(len(a.app.Kinds))
 	key := client.ObjectKey{Namespace: a.namespace, Name: a.name}
 	twin := &outlook.Twin{App: a.app}
 	recorder := &decisionlog.Recorder{App: a.app, Mode: string(a.mode), Rung: func() string { return a.rung }, Fault: func(err error) { t.Error(err) },
@@ -169,6 +179,7 @@ func (s *stage) open(a *stageApp, dir string) {
 		})}
 	spec.Hooks = simulate.Hooks{
 		Decided: func(d *loadline.Decision, situation loadline.Situation) {
+			a.record.Observe(situation.Now())
 			twin.Foresee(d, situation)
 			recorder.Decided(d, situation)
 		},
@@ -370,7 +381,9 @@ func (i stageInformer) AddEventHandler(h toolscache.ResourceEventHandler) (tools
 }
 
 // RemoveEventHandler at the end of the server.
-func (i stageInformer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error { return nil }
+func (i stageInformer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error {
+	return nil
+}
 
 func mustApp(t *testing.T, name string) *loadline.App {
 	t.Helper()
@@ -381,6 +394,44 @@ func mustApp(t *testing.T, name string) *loadline.App {
 	return m.App
 }
 
-// addModels gives the first application a registry with versions, an evaluation, an estimate, and a
-// former policy.
-func (s *stage) addModels(t *testing.T) {}
+// addModels gives each application that has run for an hour an estimate beside a plain rule, and one of
+// them a registry with what was promoted.
+func (s *stage) addModels(key client.ObjectKey, registry string) {
+	if err := os.CopyFS(s.models, os.DirFS(registry)); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, a := range s.apps {
+		own := client.ObjectKey{Namespace: a.namespace, Name: a.name}
+		p := a.estimate(s.t)
+		s.edit(own, func(l *v1alpha1.LoadLine) {
+			l.Status.Portfolio = p
+			l.Annotations = map[string]string{v1alpha1.PreviousAnnotation: `{"policy":{"baseline":"hpa:target=80"},"mode":"Recommend"}`}
+			if own == key {
+				l.Spec.Policy = v1alpha1.Policy{Model: &v1alpha1.Model{Folder: ".", Application: "bookinfo"}}
+			}
+		})
+	}
+}
+
+// estimate what runs, and HPA beside it, under the load of the last hour.
+func (a *stageApp) estimate(t *testing.T) *v1alpha1.PortfolioStatus {
+	t.Helper()
+	q := portfolio.Question{App: a.app, Load: a.record.Last(time.Hour), Guard: guard.Defaults(), Axes: []string{"Horizontal"},
+		Interval: 15 * time.Second, Prices: pool.Prices{}.WithDefaults()}
+	ask := func(label, policy, fallback string) v1alpha1.DeploymentEstimate {
+		e, err := q.Ask(t.Context(), portfolio.Candidate{Deployment: portfolio.Deployment{Label: label, Policy: policy, Fallback: fallback}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := func(v float64) v1alpha1.Measured { return v1alpha1.Measured(strconv.FormatFloat(v, 'g', 5, 64)) }
+		return v1alpha1.DeploymentEstimate{Name: label, Policy: policy, PerMonth: text(e.PerMonth), OverSLO: text(e.Over)}
+	}
+	p := &v1alpha1.PortfolioStatus{Basis: "estimated on the twin", Currency: q.Prices.Currency, Current: ask(a.policy, a.policy, "hpa")}
+	if a.policy != ruleBeside {
+		p.Others = []v1alpha1.DeploymentEstimate{ask(ruleBeside, ruleBeside, "")}
+	}
+	return p
+}
+
+// ruleBeside is what the applications of the stage are compared with.
+const ruleBeside = "hpa:target=80"

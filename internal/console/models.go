@@ -108,6 +108,9 @@ func sourceOf(l *v1alpha1.LoadLine) string {
 	case p.Model.Claim != nil:
 		return "a registry on the volume " + p.Model.Claim.Name
 	}
+	if p.Model.Folder == "." {
+		return "the registry of the controller"
+	}
 	return "the registry " + string(p.Model.Folder)
 }
 

@@ -8,7 +8,7 @@ import { cores, percentile, rate, seconds, sizeOf } from "./words";
 
 const WIDTH = 206;
 const HEIGHT = 98;
-const GAP_X = 58;
+const [LEAST_GAP, MOST_GAP] = [54, 150];
 const GAP_Y = 14;
 const MARGIN = 6;
 
@@ -24,6 +24,7 @@ export function graph(onChoose: (service: string) => void): Graph {
   const canvas = h("div", { class: "graph-canvas" }, lines, nodes);
   const element = h("div", { class: "graph", tabindex: 0, role: "group", "aria-label": "Services and their calls, from callers on the left to what they call" }, canvas);
   let shape = "";
+  let gap = LEAST_GAP;
   let chosen = "";
   let drawn = new Map<string, Box>();
   let paths: { call: Call; path: SVGElement }[] = [];
@@ -36,15 +37,18 @@ export function graph(onChoose: (service: string) => void): Graph {
     show(detail) {
       const names = detail.services.map((of) => of.name);
       const calls = detail.calls ?? [];
-      const now = JSON.stringify([names, calls]);
+      const now = JSON.stringify([names, calls, element.clientWidth]);
       if (now !== shape) {
         shape = now;
         const { places, columns, rows } = layout(names, calls);
-        canvas.style.width = `${columns * WIDTH + (columns - 1) * GAP_X + 2 * MARGIN}px`;
+        // What width there is goes between the columns.
+        const spare = (element.clientWidth - 24 - 2 * MARGIN - columns * WIDTH) / Math.max(1, columns - 1);
+        gap = Math.round(Math.max(LEAST_GAP, Math.min(MOST_GAP, spare)));
+        canvas.style.width = `${columns * WIDTH + (columns - 1) * gap + 2 * MARGIN}px`;
         canvas.style.height = `${rows * HEIGHT + (rows - 1) * GAP_Y + 2 * MARGIN}px`;
-        paths = calls.filter((c) => places.has(c.from) && places.has(c.to) && c.from !== c.to).map((call) => ({ call, path: curve(places.get(call.from)!, places.get(call.to)!) }));
+        paths = calls.filter((c) => places.has(c.from) && places.has(c.to) && c.from !== c.to).map((call) => ({ call, path: curve(places.get(call.from)!, places.get(call.to)!, gap) }));
         lines.replaceChildren(...paths.map((p) => p.path));
-        drawn = new Map(names.map((name) => [name, boxOf(name, places.get(name)!, () => onChoose(name))]));
+        drawn = new Map(names.map((name) => [name, boxOf(name, places.get(name)!, gap, () => onChoose(name))]));
         // In the order of reading: column by column.
         const order = [...places.values()].sort((a, b) => a.column - b.column || a.row - b.row);
         nodes.replaceChildren(...order.map((p) => drawn.get(p.name)!.button));
@@ -64,19 +68,18 @@ export function graph(onChoose: (service: string) => void): Graph {
   };
 }
 
-function corner(p: Place): [number, number] {
-  return [MARGIN + p.column * (WIDTH + GAP_X), MARGIN + p.row * (HEIGHT + GAP_Y)];
+function corner(p: Place, gap: number): [number, number] {
+  return [MARGIN + p.column * (WIDTH + gap), MARGIN + p.row * (HEIGHT + GAP_Y)];
 }
 
-function curve(from: Place, to: Place): SVGElement {
-  const [fx, fy] = corner(from);
-  const [tx, ty] = corner(to);
+function curve(from: Place, to: Place, gap: number): SVGElement {
+  const [fx, fy] = corner(from, gap);
+  const [tx, ty] = corner(to, gap);
   const [x0, y0] = [fx + WIDTH, fy + HEIGHT / 2];
   const [x1, y1] = [tx, ty + HEIGHT / 2];
   if (x1 > x0) {
-    const bend = Math.min(60, (x1 - x0) / 2);
-    const [first, last] = [x0 + bend * 0.9, x1 - bend * 0.9];
-    // A long call runs between the columns: straight in the middle.
+    const bend = Math.min(90, (x1 - x0) / 2);
+    const [first, last] = [x0 + bend, x1 - bend];
     return s("path", { d: `M${x0} ${y0}C${first} ${y0} ${last} ${y1} ${x1} ${y1}` });
   }
   // Back to an earlier column, or within one: around below.
@@ -94,7 +97,7 @@ interface Box {
   state: HTMLElement;
 }
 
-function boxOf(name: string, place: Place, onClick: () => void): Box {
+function boxOf(name: string, place: Place, gap: number, onClick: () => void): Box {
   const box: Omit<Box, "button"> = {
     load: h("span", { class: "load" }),
     use: h("span", { class: "use" }),
@@ -115,7 +118,7 @@ function boxOf(name: string, place: Place, onClick: () => void): Box {
     line(box.share),
   );
   button.addEventListener("click", onClick);
-  const [x, y] = corner(place);
+  const [x, y] = corner(place, gap);
   button.style.left = `${x}px`;
   button.style.top = `${y}px`;
   button.style.width = `${WIDTH}px`;
@@ -138,7 +141,7 @@ function fill(box: Box, of: Service): void {
   box.pods.textContent = ready === undefined ? "–" : moving ? `${ready} → ${applied} pods` : `${ready} ${ready === 1 ? "pod" : "pods"}`;
   box.pods.classList.toggle("moving", moving);
   box.size.textContent = sizeOf(of.size);
-  box.share.textContent = of.share ? `${percentile(of.share)} share ${seconds(of.share.latency_s)}` : "no share of the SLO";
+  box.share.textContent = of.share ? `${percentile(of.share)} share ${seconds(of.share.latency_s)}` : "share of the SLO not known";
   const blocked = of.state && !["Moved", "Recommended"].includes(of.state) ? of.state : "";
   box.state.textContent = blocked;
   box.button.setAttribute(

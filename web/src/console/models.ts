@@ -95,7 +95,7 @@ function front(all: Candidate[]): Set<Candidate> {
   return new Set(judged.filter((c) => !judged.some((o) => o !== c && o.per_month! <= c.per_month! && o.over_slo_ratio! <= c.over_slo_ratio! && (o.per_month! < c.per_month! || o.over_slo_ratio! < c.over_slo_ratio!))));
 }
 
-const PARTS: Record<string, string> = { test: "held-out test part", selection: "part for the selection, one seed" };
+const PARTS: Record<string, string> = { test: "test part", selection: "selection" };
 
 function candidates(m: Models, drawn: Chart[]): HTMLElement | null {
   const all = (m.judged?.candidates ?? []).filter((c) => c.per_month !== null && c.over_slo_ratio !== null);
@@ -116,7 +116,7 @@ function candidates(m: Models, drawn: Chart[]): HTMLElement | null {
       "tr",
       { class: c.promoted ? "promoted" : "" },
       h("th", { scope: "row" }, c.label, c.promoted ? h("span", { class: "badge-text calm" }, "promoted") : null),
-      h("td", {}, c.role === "baseline" ? (c.policy ?? "rule") : (c.method ?? c.policy ?? "")),
+      h("td", { class: "method" }, c.role === "baseline" ? (c.policy ?? "rule") : (c.method ?? c.policy ?? "")),
       h("td", {}, PARTS[c.on] ?? c.on),
       h("td", {}, `${figure(c.per_month)}${interval(c.per_month_range, (v) => figure(v))}`),
       h("td", { class: c.over_slo_ratio! > COUNTS_IF ? "hue-mark" : "" }, percent(c.over_slo_ratio)),
@@ -127,7 +127,7 @@ function candidates(m: Models, drawn: Chart[]): HTMLElement | null {
     rows.set(c, row);
     body.append(row);
   });
-  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Candidates" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, ...["candidate", "method", "figures of", `${j.currency} a month`, "over the SLO", "front"].map((t) => h("th", { scope: "col" }, t)))), body));
+  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Candidates" }, h("table", { class: "plain tight" }, h("thead", {}, h("tr", {}, ...["candidate", "method", "figures of", `${j.currency} a month`, "over the SLO", "front"].map((t) => h("th", { scope: "col" }, t)))), body));
   element.append(h("div", { class: "beside" }, box, table));
   queueMicrotask(() => {
     if (!box.isConnected) return;

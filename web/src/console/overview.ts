@@ -7,6 +7,9 @@ import type { Store } from "./store";
 import type { View } from "./view";
 import { against, bar, budgetText, modeBadge, money, percentile, rungBadge } from "./words";
 
+/** A difference below this share is none. */
+const SAME = 0.005;
+
 /** Rows that are drawn at once; the filter finds the others. */
 const MOST_ROWS = 200;
 
@@ -107,7 +110,7 @@ function showTiles(tiles: HTMLElement, all: Application[]): void {
     tile("need attention", String(attention), attention > 0),
     tile("miss their SLO now", String(missed), missed > 0),
     tile("cost an hour", sums((a) => a.money?.per_hour)),
-    tile("saved a month, by the twin", sums((a) => a.money?.baseline?.saved)),
+    tile("saved a month against the rules beside, by the twin", sums((a) => a.money?.baseline?.saved)),
   );
 }
 
@@ -130,7 +133,7 @@ function rowOf(a: Application): HTMLTableRowElement {
     ),
     cell("Latency", bar(share, share === undefined ? "plain" : share > 1 ? "bad" : "good", true), h("span", { class: share !== undefined && share > 1 ? "hue-mark strong" : "" }, o ? against(o) : "not measured"), o ? h("span", { class: "soft small kind" }, `${percentile(o)} of ${o.kind}${a.objectives.length > 1 ? `, worst of ${a.objectives.length}` : ""}`) : null),
     cell("Budget", bar(b?.budget_left, b?.budget_left === undefined ? "plain" : b.budget_left < 0.25 ? "bad" : "good"), h("span", { class: (b?.budget_left ?? 1) < 0 ? "hue-mark strong" : "" }, budgetText(b?.budget_left)), b?.attainment !== undefined ? h("span", { class: "soft small" }, `${percent(b.attainment)} within`) : null),
-    cell("Cost now", h("span", { class: "strong" }, money(a.money?.per_hour, a.money?.currency ?? "")), h("span", { class: "soft small" }, "an hour")),
+    cell("Cost now", h("span", { class: "strong nowrap" }, money(a.money?.per_hour, a.money?.currency ?? "")), h("span", { class: "soft small" }, "an hour")),
     cell("Against", ...saved(a)),
     cell("Mode", modeBadge(a.mode), h("span", { class: "soft small" }, a.services_moved ? `${a.services_moved} services` : "")),
     cell("Rung", rungBadge(a.rung)),
@@ -143,7 +146,7 @@ function saved(a: Application): (Node | string)[] {
   const share = base.per_month > 0 ? base.saved / base.per_month : 0;
   const less = base.saved >= 0;
   return [
-    h("span", { class: less ? "hue-good strong" : "hue-mark strong" }, `${less ? "−" : "+"}${figure(Math.abs(100 * share), 2)} %`),
+    h("span", { class: `strong ${Math.abs(share) < SAME ? "" : less ? "hue-good" : "hue-mark"}` }, Math.abs(share) < SAME ? "the same" : `${less ? "−" : "+"}${figure(Math.abs(100 * share), 2)} %`),
     h("span", { class: "soft small" }, `${money(a.money.per_month, a.money.currency)} a month, ${base.name} ${money(base.per_month, a.money.currency)}`),
   ];
 }
