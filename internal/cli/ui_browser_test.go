@@ -27,10 +27,10 @@ func browserStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newStage(t, 75*time.Minute,
+	return newStage(t, 125*time.Minute,
 		&stageApp{namespace: "shop", name: "boutique", app: shop, policy: "planner", load: "day", peak: 240, from: 8 * time.Hour,
 			engine: "event", mode: v1alpha1.Act},
-		&stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "bookinfo"), policy: "hpa:target=60", load: "day", peak: 60, from: 9 * time.Hour,
+		&stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "bookinfo"), policy: "planner:utilisation=120,down-window=600s", load: "day", peak: 60, from: 9 * time.Hour,
 			engine: "fluid", mode: v1alpha1.Recommend},
 		&stageApp{namespace: bobNamespace, name: "stream", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 80, from: 9 * time.Hour, engine: "fluid",
 			mode: v1alpha1.Act},

@@ -435,3 +435,19 @@ func (a *stageApp) estimate(t *testing.T) *v1alpha1.PortfolioStatus {
 
 // ruleBeside is what the applications of the stage are compared with.
 const ruleBeside = "hpa:target=80"
+
+func keyOfStage(namespace, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}
+
+// twin gives a LoadLine a twin's ConfigMap, and a policy without a model.
+func (s *stage) twin(key client.ObjectKey, data map[string]string) {
+	s.mu.Lock()
+	name := client.ObjectKey{Namespace: key.Namespace, Name: "twin"}
+	s.configs[name] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Data: data}
+	s.mu.Unlock()
+	s.edit(key, func(l *v1alpha1.LoadLine) {
+		l.Spec.Policy = v1alpha1.Policy{Baseline: "planner"}
+		l.Spec.Twin = &v1alpha1.ConfigMapKey{Name: name.Name, Key: "twin.yaml"}
+	})
+}
