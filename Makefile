@@ -5,7 +5,7 @@ GO      ?= go
 export CGO_ENABLED ?= 0
 export GOFLAGS     ?= -trimpath
 FUZZTIME ?= 10s
-GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets internal/sandbox/serve/assets
+GENERATED := internal/sim/fluid/surface internal/nn/gemm internal/report/assets internal/sandbox/serve/assets internal/console/page/assets
 SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 
 SCENARIOS ?= 8
@@ -96,9 +96,9 @@ demo: bin/loadline ## from a week of metrics to a verdict: record, fit, train, t
 test: ## run all tests
 	$(GO) test -timeout 40m ./...
 
-test-browser: ## open a report and the sandbox in headless Chromium, light and dark; screenshots in out/browser
+test-browser: ## open a report, the sandbox and the console in headless Chromium, light and dark; screenshots in out/browser
 	npm --prefix test/browser ci --no-audit --no-fund
-	LOADLINE_BROWSER=1 $(GO) test -count=1 -run Browser -v ./internal/report ./internal/sandbox/serve
+	LOADLINE_BROWSER=1 $(GO) test -count=1 -run Browser -v ./internal/report ./internal/sandbox/serve ./internal/cli
 
 test-grafana: ## hold the dashboards against Grafana's own types
 	npm --prefix test/grafana ci --no-audit --no-fund --ignore-scripts
@@ -148,7 +148,7 @@ check: bin/loadline ## vet, staticcheck, formatting, generated files, layering, 
 	rm -rf out/drift
 	bin/loadline bench --suite drift --out out/drift --expect $(DRIFT)
 
-generate: ## make the generated files again: kernels, the fluid engine's surface, the report's page and the sandbox's
+generate: ## make the generated files again: kernels, the fluid engine's surface, the pages of the report, the sandbox and the console
 	$(GO) generate ./...
 	npm --prefix web ci --no-audit --no-fund
 	npm --prefix web run build

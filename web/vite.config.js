@@ -7,6 +7,7 @@ import { defineConfig } from "vite";
 const pages = {
   report: { entry: "src/report/main.ts", outDir: "../internal/report/assets", emptyOutDir: true },
   sandbox: { entry: "src/sandbox/main.ts", outDir: "../internal/sandbox/serve/assets", emptyOutDir: true },
+  console: { entry: "src/console/main.ts", outDir: "../internal/console/page/assets", emptyOutDir: true },
   worker: { entry: "src/sandbox/worker.ts", outDir: "../internal/sandbox/serve/assets", emptyOutDir: false },
 };
 

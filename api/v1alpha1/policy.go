@@ -1,5 +1,8 @@
 package v1alpha1
 
+// PreviousAnnotation keeps the policy and the mode of a LoadLine before a promotion, for a rollback.
+const PreviousAnnotation = "loadline.dev/previous"
+
 // Policy is a trained model or a baseline.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.model) != has(self.baseline)",messageExpression="has(self.model) ? 'model and baseline are both given: keep one; the rule that takes over is spec.fallback' : 'give either model, a policy from the registry, or baseline, such as \"hpa:target=60\"'"

@@ -49,7 +49,7 @@ func programName(path string) string {
 // NewPlugin is kubectl loadline.
 func NewPlugin() *cobra.Command {
 	root := NewProgram("kubectl-loadline", []Group{
-		{"See", []*cobra.Command{newPluginStatus(), newPluginTop(), newPluginExplain(), newPluginWhy(), newPluginDiff()}},
+		{"See", []*cobra.Command{newPluginStatus(), newPluginTop(), newPluginExplain(), newPluginWhy(), newPluginDiff(), newUI()}},
 		{"Change", []*cobra.Command{newPluginPause(), newPluginResume(), newPluginPromote(), newPluginRollback()}},
 	})
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl loadline"}

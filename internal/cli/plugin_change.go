@@ -16,9 +16,6 @@ import (
 	"github.com/loadline/loadline/api/v1alpha1"
 )
 
-// previousAnnotation keeps the policy and the mode before a promotion, for rollback.
-const previousAnnotation = "loadline.dev/previous"
-
 // previous is what a rollback returns to.
 type previous struct {
 	Policy v1alpha1.Policy `json:"policy"`
@@ -175,7 +172,7 @@ the registry by "loadline promote", which judges them first.`,
 			if err != nil {
 				return err
 			}
-			change := annotate(previousAnnotation, string(was))
+			change := annotate(v1alpha1.PreviousAnnotation, string(was))
 			change["spec"] = spec
 			if err := f.patch(c.Context(), l, change); err != nil {
 				return err
@@ -240,13 +237,13 @@ func newPluginRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, has := l.Annotations[previousAnnotation]
+			text, has := l.Annotations[v1alpha1.PreviousAnnotation]
 			if !has {
-				return fmt.Errorf("%s/%s has no annotation %s: kubectl loadline promote writes it", l.Namespace, l.Name, previousAnnotation)
+				return fmt.Errorf("%s/%s has no annotation %s: kubectl loadline promote writes it", l.Namespace, l.Name, v1alpha1.PreviousAnnotation)
 			}
 			var to previous
 			if err := json.Unmarshal([]byte(text), &to); err != nil {
-				return fmt.Errorf("%s/%s: annotation %s is not understood: %w", l.Namespace, l.Name, previousAnnotation, err)
+				return fmt.Errorf("%s/%s: annotation %s is not understood: %w", l.Namespace, l.Name, v1alpha1.PreviousAnnotation, err)
 			}
 			was, err := json.Marshal(previous{l.Spec.Policy, l.Spec.Mode})
 			if err != nil {
@@ -261,7 +258,7 @@ func newPluginRollback() *cobra.Command {
 			} else {
 				policy["baseline"] = to.Policy.Baseline
 			}
-			change := annotate(previousAnnotation, string(was))
+			change := annotate(v1alpha1.PreviousAnnotation, string(was))
 			change["spec"] = map[string]any{"policy": policy, "mode": to.Mode}
 			if err := f.patch(c.Context(), l, change); err != nil {
 				return err

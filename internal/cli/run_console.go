@@ -62,7 +62,7 @@ func (f *consoleFlags) serve(m ctrl.Manager, run *liveFlags, log *slog.Logger) (
 	}
 	o := console.Options{
 		Address: f.address, Hosts: f.hosts, Peers: f.peers, Client: m.GetClient(), Cache: m.GetCache(), Elected: m.Elected(),
-		Agent: run.fleet.agent, Decisions: run.decisions, Log: log, Now: time.Now,
+		Agent: run.fleet.agent, Decisions: run.decisions, Models: run.models, Log: log, Now: time.Now,
 	}
 	if f.cert != "" {
 		o.TLS = tlsfiles.Files{CertFile: f.cert, KeyFile: f.key, Await: true}

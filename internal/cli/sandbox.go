@@ -111,7 +111,7 @@ func (f *sandboxFlags) read() error {
 	if s.Speed < 1 {
 		faults = append(faults, Usagef("--speed %d: must be from 1 to %d", s.Speed, sandbox.MaxSpeed))
 	}
-	if err := f.checkAddr(); err != nil {
+	if err := checkLoopback(f.addr); err != nil {
 		faults = append(faults, err)
 	}
 	if !slices.Contains(apps.Names(), s.App) {
@@ -140,13 +140,14 @@ func (f *sandboxFlags) read() error {
 	return nil
 }
 
-func (f *sandboxFlags) checkAddr() error {
-	host, _, err := net.SplitHostPort(f.addr)
+// checkLoopback checks the address of a page that is for this machine only.
+func checkLoopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return Usagef("--addr %q: must be HOST:PORT: %w", f.addr, err)
+		return Usagef("--addr %q: must be HOST:PORT: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return Usagef("--addr %s: must be a loopback address such as 127.0.0.1:8099: the page is for this machine only", f.addr)
+		return Usagef("--addr %s: must be a loopback address such as 127.0.0.1:8099: the page is for this machine only", addr)
 	}
 	return nil
 }

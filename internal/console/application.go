@@ -1,6 +1,7 @@
 package console
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -301,6 +302,7 @@ func detail(l *v1alpha1.LoadLine, p *past, record string) Detail {
 			if r := e.Record.Service(s.Name); r != nil {
 				s.take(e.Record, r)
 			}
+			s.Share = p.shareOf(s.Name)
 		}
 		d.Services = append(d.Services, s)
 	}
@@ -308,6 +310,16 @@ func detail(l *v1alpha1.LoadLine, p *past, record string) Detail {
 		d.Calls = callsOf(e.App)
 	}
 	return d
+}
+
+// shareOf the SLO that a service has; nil = none was stated.
+func (p *past) shareOf(service string) *Share {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if part, known := p.parts[service]; known {
+		return &part
+	}
+	return nil
 }
 
 // serviceOf the status.
@@ -337,11 +349,6 @@ func (s *Service) take(record *decisionlog.Record, r *decisionlog.Service) {
 		use := *s.CPU / (float64(*s.Ready) * a.Size.CPURequest)
 		s.Utilisation = &use
 	}
-	if r.PartialSLO != nil {
-		s.Share = &Share{float64(r.PartialSLO.Percentile), time.Duration(r.PartialSLO.Latency).Seconds()}
-	} else if r.Outlook != nil {
-		s.Share = &Share{float64(r.Outlook.Part.Percentile), time.Duration(r.Outlook.Part.Latency).Seconds()}
-	}
 	if f := r.Forecast; f != nil {
 		s.Forecast = &Forecast{At: record.At, Step: time.Duration(f.Step).Seconds()}
 		for _, v := range f.Median {
@@ -350,6 +357,9 @@ func (s *Service) take(record *decisionlog.Record, r *decisionlog.Service) {
 		for _, v := range f.High {
 			s.Forecast.High = append(s.Forecast.High, float64(v))
 		}
+	} else if r.Proposal != nil && r.Proposal.Expects != nil { // of a policy that forecasts by itself
+		e := r.Proposal.Expects
+		s.Forecast = &Forecast{At: record.At, Step: time.Duration(e.Within).Seconds(), Median: Column{math.NaN()}, High: Column{float64(e.Rate)}}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,13 +57,9 @@ type past struct {
 	kinds    []string
 	points   []point              // oldest first, at most Window/Step
 	changes  []Change             // likewise, at most mostChanges
+	parts    map[string]Share     // of the SLO, as they were last stated, by service
 	ahead    map[time.Time][]band // by service: forecasts for the points to come, at most mostAhead/Step
 }
-
-// band is a forecast of a service's rate.
-type band struct{ median, high float32 }
-
-var noBand = band{nan32, nan32}
 
 // point is one Step.
 type point struct {
@@ -206,8 +203,8 @@ func (h *history) read(ctx context.Context, k key) error {
 // prepend what happened before the first pass of this process.
 func (p *past) prepend(early *past) {
 	if len(p.points) == 0 && p.latest == nil {
-		p.latest, p.services, p.index, p.kinds, p.points, p.changes, p.ahead = early.latest, early.services, early.index, early.kinds,
-			early.points, early.changes, early.ahead
+		p.latest, p.services, p.index, p.kinds, p.points, p.changes, p.ahead, p.parts = early.latest, early.services, early.index, early.kinds,
+			early.points, early.changes, early.ahead, early.parts
 		return
 	}
 	// Services and kinds that are no longer there are left out.
@@ -235,6 +232,14 @@ func (p *past) prepend(early *past) {
 		points = append(points, q)
 	}
 	p.points = append(points, p.points...)
+	for name, part := range early.parts {
+		if _, known := p.parts[name]; !known && slices.Contains(p.services, name) {
+			if p.parts == nil {
+				p.parts = map[string]Share{}
+			}
+			p.parts[name] = part
+		}
+	}
 	var changes []Change
 	for _, c := range early.changes {
 		if len(p.changes) == 0 || c.At.Before(p.changes[0].At) {
@@ -288,7 +293,9 @@ func (p *past) observe(points []point, r *decisionlog.Record, room int) []point 
 	for i := range r.Services {
 		if j, has := p.index[r.Services[i].Name]; has {
 			q.services[j].set(&r.Services[i])
+			p.share(&r.Services[i])
 			p.foresee(j, r.At, r.Services[i].Forecast)
+			p.expect(j, r.At, &r.Services[i])
 		}
 	}
 	if len(r.Services) > 0 {
@@ -308,48 +315,19 @@ func (p *past) observe(points []point, r *decisionlog.Record, room int) []point 
 	return points
 }
 
-// foresee keeps a forecast of a service for the points to come, in place of an earlier one. Of several
-// values for a point the highest counts.
-func (p *past) foresee(service int, made time.Time, f *decisionlog.Forecast) {
-	if f == nil || f.Step <= 0 {
+// share keeps a service's part of the SLO: the policy's own, or what the last change of it went by.
+func (p *past) share(s *decisionlog.Service) {
+	part := s.PartialSLO
+	if part == nil && s.Outlook != nil {
+		part = &s.Outlook.Part
+	}
+	if part == nil {
 		return
 	}
-	fresh := map[time.Time]band{}
-	for i, median := range f.Median {
-		after := time.Duration(i+1) * time.Duration(f.Step)
-		at := made.Add(after).Truncate(Step)
-		if after > mostAhead || !at.After(made.Truncate(Step)) {
-			continue
-		}
-		b, known := fresh[at]
-		if !known {
-			b = noBand
-		}
-		if v := float32(median); !(b.median >= v) {
-			b.median = v
-		}
-		if i < len(f.High) && !(b.high >= float32(f.High[i])) {
-			b.high = float32(f.High[i])
-		}
-		fresh[at] = b
+	if p.parts == nil {
+		p.parts = map[string]Share{}
 	}
-	if p.ahead == nil {
-		p.ahead = map[time.Time][]band{}
-	}
-	for at, b := range fresh {
-		for len(p.ahead[at]) <= service {
-			p.ahead[at] = append(p.ahead[at], noBand)
-		}
-		p.ahead[at][service] = b
-	}
-}
-
-// band that was forecast for a service.
-func (q *point) band(service int) band {
-	if service < len(q.forecast) {
-		return q.forecast[service]
-	}
-	return noBand
+	p.parts[s.Name] = Share{float64(part.Percentile), time.Duration(part.Latency).Seconds()}
 }
 
 func (k *kindPoint) add(o *decisionlog.Kind) {
@@ -403,7 +381,7 @@ func (p *past) note(r *decisionlog.Record) {
 			continue
 		}
 		c := Change{
-			At: r.At, Service: s.Name, From: describe(s.Before()), To: describe(afterOf(s)), Applied: !r.Applied.IsZero(), Mode: r.Mode,
+			At: r.At, Service: s.Name, From: describe(s.Before(), afterOf(s)), To: describe(afterOf(s), s.Before()), Applied: !r.Applied.IsZero(), Mode: r.Mode,
 			Policy: r.Policy, Rung: r.Rung, Why: s.Why, Error: r.Error,
 		}
 		if c.Why == "" && s.Proposal != nil {
@@ -426,14 +404,28 @@ func (p *past) trim() {
 	}
 }
 
-func describe(a loadline.Allocation) string {
+// describe one end of a change: replicas and their cores, and of the rest what differs at the other end.
+func describe(a, other loadline.Allocation) string {
+	if a.Brownout {
+		return "browned out"
+	}
 	text := loadline.DescribeReplicas(a.Replicas)
 	if a.Size.CPURequest > 0 {
 		text += " of " + loadline.DescribeCores(a.Size.CPURequest)
 	}
-	if a.Brownout {
-		text = "browned out"
+	if a.Size.MemoryRequest != other.Size.MemoryRequest {
+		text += ", " + loadline.DescribeMemory(a.Size.MemoryRequest)
 	}
+	limits := func(differs bool, known bool, limit string) {
+		switch {
+		case differs && known:
+			text += ", at most " + limit
+		case differs:
+			text += ", without a limit"
+		}
+	}
+	limits(a.Size.CPULimit != other.Size.CPULimit, a.Size.CPULimit > 0, loadline.DescribeCores(a.Size.CPULimit))
+	limits(a.Size.MemoryLimit != other.Size.MemoryLimit, a.Size.MemoryLimit > 0, loadline.DescribeMemory(a.Size.MemoryLimit))
 	return text
 }
 

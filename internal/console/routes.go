@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/console/page"
 	"github.com/loadline/loadline/internal/decisionlog"
 )
 
@@ -62,6 +63,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle(one+"/changes", s.answer(s.ofOne(s.changes)))
 	mux.Handle(one+"/explain", s.answer(s.ofOne(s.explain)))
 	mux.Handle(one+"/decision", s.answer(s.ofOne(s.decision)))
+	mux.Handle(one+"/models", s.answer(s.ofOne(s.models)))
 	mux.Handle("GET /api/v1/events", s.forward(http.HandlerFunc(s.events)))
 	mux.HandleFunc("GET /api/v1/leader", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.access.userOf(r.Context(), r); err != nil {
@@ -70,7 +72,12 @@ func (s *Server) routes() http.Handler {
 		}
 		write(w, map[string]bool{"leader": s.elected()})
 	})
+	shown := page.Handler(page.ByToken)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if page.Has(r.URL.Path) { // it says nothing of the cluster
+			shown.ServeHTTP(w, r)
+			return
+		}
 		fail(w, http.StatusNotFound, "the console has no such path: see docs/see.md#console")
 	})
 	return mux

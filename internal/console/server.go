@@ -19,6 +19,7 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/console/page"
 	"github.com/loadline/loadline/internal/decisionlog"
 	"github.com/loadline/loadline/internal/tlsfiles"
 )
@@ -52,6 +53,7 @@ type Options struct {
 	Elected   <-chan struct{} // closed when this process decides
 	Agent     string          // whose LoadLines this process decides for
 	Decisions string          // folder of decision logs; "" = none are kept
+	Models    string          // folder below which registries are read; "" = there is none
 
 	Log *slog.Logger
 	Now func() time.Time
@@ -236,7 +238,7 @@ func (s *Server) handler() http.Handler {
 		switch {
 		case !s.hostKnown(r):
 			fail(w, http.StatusMisdirectedRequest, "the host of the request is not one of this server: see --console-hosts")
-		case r.Header.Get("Sec-Fetch-Site") == "cross-site":
+		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && !(page.Has(r.URL.Path) && r.Header.Get("Sec-Fetch-Mode") == "navigate"):
 			fail(w, http.StatusForbidden, "requests from pages of other sites are not answered")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
@@ -249,11 +251,9 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// secure are headers of every answer. The policy is for the pages to come as well: nothing of
-// others is loaded, and nothing embeds them.
+// secure are headers of every answer.
 func secure(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
-		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", page.ContentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -100,6 +100,9 @@ func (r *Record) service(index int) *Service {
 
 func (s *Service) propose(p *loadline.ServiceProposal) {
 	s.Proposal = &Proposal{Setting: SettingOf(p.Setting), Reason: p.Reason}
+	if p.Expects.Within > 0 {
+		s.Proposal.Expects = &LoadAhead{Number(p.Expects.Rate), Seconds(p.Expects.Within)}
+	}
 	if p.RunnerUp != nil {
 		s.Proposal.RunnerUp = &Alternative{Setting: SettingOf(p.RunnerUp.Setting), Reason: p.RunnerUp.Reason}
 	}

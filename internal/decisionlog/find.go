@@ -132,6 +132,7 @@ func (r *Reader) Between(from, to time.Time, visit func(Entry) error) error {
 	for i := first; i < len(r.segments); i++ {
 		total += r.segments[i].size
 	}
+	wanted := func(at time.Time) bool { return !at.Before(from) && (to.IsZero() || !at.After(to)) }
 	ordered := InOrder{Delay: reorder, Visit: func(e Entry) error {
 		if e.Record.At.Before(from) || !to.IsZero() && e.Record.At.After(to) {
 			return nil
@@ -146,7 +147,7 @@ func (r *Reader) Between(from, to time.Time, visit func(Entry) error) error {
 		if !to.IsZero() && begins.After(to.Add(reorder)) {
 			break
 		}
-		if err := r.Read(i, ordered.Add); err != nil {
+		if err := r.readWanted(i, wanted, ordered.Add); err != nil {
 			return err
 		}
 		read += r.segments[i].size

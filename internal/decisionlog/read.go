@@ -1,6 +1,7 @@
 package decisionlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,12 @@ func (r *Reader) Begins(segment int) (time.Time, error) {
 // Read visits the complete records of a segment in the order of writing. A segment
 // that the writer has dropped since it was listed has none.
 func (r *Reader) Read(segment int, visit func(Entry) error) error {
+	return r.readWanted(segment, nil, visit)
+}
+
+// readWanted is Read of the decisions from observations of the instants that are wanted; nil = all. The
+// others are checked and not decoded, which is most of the work.
+func (r *Reader) readWanted(segment int, wanted func(at time.Time) bool, visit func(Entry) error) error {
 	s := &r.segments[segment]
 	file, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,12 +115,12 @@ func (r *Reader) Read(segment int, visit func(Entry) error) error {
 		return err
 	}
 	defer file.Close()
-	return r.readAll(file, s.path, visit)
+	return r.readAll(file, s.path, wanted, visit)
 }
 
 // readAll visits the complete records. A damaged compressed segment cannot be read beyond the
 // damage.
-func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) error {
+func (r *Reader) readAll(from io.Reader, path string, wanted func(at time.Time) bool, visit func(Entry) error) error {
 	in := newLines(from)
 	var app *loadline.App
 	var at int64
@@ -135,7 +142,7 @@ func (r *Reader) readAll(from io.Reader, path string, visit func(Entry) error) e
 			r.note(Damage{File: path, At: start, Bytes: length, Tail: true})
 			return nil
 		}
-		l, err := readLine(text, path)
+		l, err := readLine(text, path, wanted)
 		var future *FutureError
 		switch {
 		case errors.As(err, &future):
@@ -162,10 +169,27 @@ func (r *Reader) note(d Damage) {
 	r.Damage = append(r.Damage, d)
 }
 
-func readLine(text []byte, path string) (*line, error) {
+func readLine(text []byte, path string, wanted func(at time.Time) bool) (*line, error) {
 	object, err := checkLine(text)
 	if err != nil {
 		return nil, err
 	}
+	if at, known := decidedAt(object); known && wanted != nil && !wanted(at) {
+		return &line{}, nil
+	}
 	return parseLine(object, path)
+}
+
+// beforeTime is how a decision of this version begins, up to the time of its observation.
+var beforeTime = fmt.Appendf(nil, `{"v":%d,"decision":{"at":"`, Version)
+
+// decidedAt is the time of a decision without decoding it; false if the object is something else.
+func decidedAt(object []byte) (time.Time, bool) {
+	rest, is := bytes.CutPrefix(object, beforeTime)
+	end := bytes.IndexByte(rest, '"')
+	if !is || end < 0 {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(rest[:end]))
+	return at, err == nil
 }

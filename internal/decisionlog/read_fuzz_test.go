@@ -26,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var r Reader
 		records := int64(0)
-		err := r.readAll(bytes.NewReader(text), "x", func(e Entry) error {
+		err := r.readAll(bytes.NewReader(text), "x", nil, func(e Entry) error {
 			if e.Record == nil {
 				t.Fatal("no record")
 			}
@@ -78,7 +78,7 @@ func FuzzWriteOn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r Reader
 		records := 0
-		if r.readAll(bytes.NewReader(text), "x", func(Entry) error { records++; return nil }) != nil {
+		if r.readAll(bytes.NewReader(text), "x", nil, func(Entry) error { records++; return nil }) != nil {
 			return // from the future
 		}
 		dir := t.TempDir()

@@ -182,6 +182,13 @@ type Proposal struct {
 	Setting  Setting      `json:"setting"`
 	Reason   string       `json:"reason,omitempty"`
 	RunnerUp *Alternative `json:"runner_up,omitempty"`
+	Expects  *LoadAhead   `json:"expects,omitempty"` // of a policy that forecasts by itself
+}
+
+// LoadAhead is a load that is expected within a time.
+type LoadAhead struct {
+	Rate   Number  `json:"rate"` // visits per second
+	Within Seconds `json:"within_s"`
 }
 
 // Alternative is the policy's alternative.

@@ -102,7 +102,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("differs from %s:\n%s", file, b.String())
 	}
 	reader := &Reader{}
-	err = reader.readAll(bytes.NewReader(want), file, func(e Entry) error {
+	err = reader.readAll(bytes.NewReader(want), file, nil, func(e Entry) error {
 		if !reflect.DeepEqual(e.App, app) {
 			t.Errorf("application %+v", e.App)
 		}
@@ -126,7 +126,7 @@ func TestLogsOfEarlierReleasesAreRead(t *testing.T) {
 	}
 	reader := &Reader{}
 	n := 0
-	err = reader.readAll(bytes.NewReader(old), file, func(e Entry) error {
+	err = reader.readAll(bytes.NewReader(old), file, nil, func(e Entry) error {
 		n++
 		text := Explain(e, "web")
 		for _, want := range []string{"web went from 4 to 5 replicas",

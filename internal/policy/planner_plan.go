@@ -59,7 +59,8 @@ func (p *Planner) plan(now time.Time, s loadline.Situation, i int, front float64
 	if p.cfg.reserve {
 		p.reserveFor(now, s, i, &t, front, wanted)
 	}
-	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)}}
+	proposal := loadline.ServiceProposal{Service: i, Setting: loadline.Setting{Replicas: loadline.Some(wanted)},
+		Expects: loadline.LoadAhead{Rate: t.visits, Within: t.lead}}
 	p.text = append(appendReason(p.text, t, of, front, in.Replicas, wanted), held...)
 	p.text = appendBound(p.text, s, i, unbound, wanted)
 	if fewer {

@@ -39,6 +39,11 @@ type Judged struct {
 	Currency string      `json:"currency"`
 	// Deployments that were judged: the promoted one first, then the best first.
 	Deployments []Deployment `json:"deployments"`
+
+	// For people: all policies of the evaluation, and how those learned that did. Files of earlier
+	// releases have neither.
+	Candidates []Evaluated `json:"candidates,omitempty"`
+	Curves     []Curve     `json:"curves,omitempty"`
 }
 
 // ServiceError is the twin's error of the CPU of one service.
@@ -89,6 +94,7 @@ func Of(f *pipeline.Folder, e *pipeline.Evaluation, promoted *pipeline.Entry) *J
 		}
 	}
 	add(e.Entry(pipeline.TunedLabel))
+	j.Candidates, j.Curves = candidatesOf(e, promoted.Label), curvesOf(f.Candidates, promoted.Label)
 	return j
 }
 

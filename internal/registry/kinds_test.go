@@ -66,7 +66,7 @@ func TestStudentsArePromoted(t *testing.T) {
 	if m, err := drpc.Open(path); err != nil || len(m.Students) != 1 || len(m.Results) != 1 {
 		t.Errorf("the training results are lost: %+v, %v", m, err)
 	}
-	card, err := os.ReadFile(filepath.Join(filepath.Dir(path), cardFile))
+	card, err := os.ReadFile(filepath.Join(filepath.Dir(path), CardFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestThoseWhoSteerByPartsArePromoted(t *testing.T) {
 		if err != nil || m.Division.Way != way || len(m.Results) != 1 {
 			t.Errorf("the training results are lost: %+v, %v", m, err)
 		}
-		card, err := os.ReadFile(filepath.Join(filepath.Dir(path), cardFile))
+		card, err := os.ReadFile(filepath.Join(filepath.Dir(path), CardFile))
 		if err != nil {
 			t.Fatal(err)
 		}

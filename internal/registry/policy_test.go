@@ -24,7 +24,7 @@ func TestAPolicyWithoutAModelIsPromoted(t *testing.T) {
 	if err != nil || path != "" || now.Policy != "planner" || now.Fallback != "hpa:target=60" {
 		t.Errorf("%+v at %q, %v", now, path, err)
 	}
-	card, err := os.ReadFile(filepath.Join(r.folder("shop", 2), cardFile))
+	card, err := os.ReadFile(filepath.Join(r.folder("shop", 2), CardFile))
 	if err != nil || !strings.Contains(string(card), "planner, which needs no training") || strings.Contains(string(card), "SHA-256") {
 		t.Errorf("%s, %v", card, err)
 	}

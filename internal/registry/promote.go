@@ -162,7 +162,7 @@ func (r *Registry) place(p *Promotion, model policy.Model, files map[string][]by
 		}
 	}
 	card := func(w io.Writer) error { return p.writeCard(w, model) }
-	if err := r.do("write the card", func() error { return atomicfile.Write(filepath.Join(temp, cardFile), card) }); err != nil {
+	if err := r.do("write the card", func() error { return atomicfile.Write(filepath.Join(temp, CardFile), card) }); err != nil {
 		return err
 	}
 	if err := os.Chmod(temp, 0o755); err != nil {

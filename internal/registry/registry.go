@@ -25,8 +25,10 @@ const (
 	currentFile   = "current.json"
 	promotionFile = "promotion.json"
 	modelFile     = "model.safetensors"
-	cardFile      = "card.md"
 )
+
+// CardFile of a version, in readable form.
+const CardFile = "card.md"
 
 // Registry is a folder of promoted policies.
 type Registry struct {

@@ -97,7 +97,7 @@ func TestPromoteAndGoBack(t *testing.T) {
 	if err != nil || len(m.Results) != 1 || m.Results[0].Against != 10 {
 		t.Errorf("the card was not completed: %+v, %v", m, err)
 	}
-	card, err := os.ReadFile(filepath.Join(filepath.Dir(path), cardFile))
+	card, err := os.ReadFile(filepath.Join(filepath.Dir(path), CardFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { colour } from "./theme";
-import { clock, figure } from "./format";
+import { clock, figure, timeOfDay } from "./format";
 
 /** The font of text on a canvas, so many pixels high. */
 export function labelFont(pixels: number): string {
@@ -34,6 +34,19 @@ export function timeAxis(): uPlot.Axis {
     values: (_, ticks) => {
       const whole = ticks.every((t) => t % 60 === 0);
       return ticks.map((t) => clock(t, !whole));
+    },
+  });
+}
+
+/** The same for instants, in Unix seconds, as the clock of the reader shows them. */
+export function clockAxis(): uPlot.Axis {
+  return axis({
+    incrs: TIME_STEPS,
+    space: 64,
+    size: 26,
+    values: (_, ticks) => {
+      const whole = ticks.every((t) => t % 60 === 0);
+      return ticks.map((t) => timeOfDay(t, !whole));
     },
   });
 }

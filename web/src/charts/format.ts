@@ -37,6 +37,13 @@ export function milliseconds(ms: number | null | undefined): string {
   return ms >= 10_000 ? `${figure(ms / 1000)} s` : `${figure(ms)} ms`;
 }
 
+/** An instant, in Unix seconds, on the reader's clock: 13:05, or 13:05:30. */
+export function timeOfDay(unix: number, withSeconds = false): string {
+  const two = (n: number) => String(n).padStart(2, "0");
+  const at = new Date(unix * 1000);
+  return `${two(at.getHours())}:${two(at.getMinutes())}${withSeconds ? `:${two(at.getSeconds())}` : ""}`;
+}
+
 /** Seconds of a run as a clock: 0:05:30, or 13:00 once runs last for hours. */
 export function clock(seconds: number, withSeconds = true): string {
   const sign = seconds < 0 ? "−" : "";

@@ -18,6 +18,9 @@ export interface ProgressFrame {
   height: number;
   about: string;
   ways: Way[];
+  /** What the rewards are called; DRPC's, from 0 to 1, unless they are free. */
+  yLabel?: string;
+  free?: boolean;
   onCursor?: (steps: number | null, rewards: (number | null)[]) => void;
 }
 
@@ -40,10 +43,10 @@ export function progress(frame: ProgressFrame): Chart {
     },
     {
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.max(0, (low ?? 0) - 0.03), Math.min(1, (high ?? 1) + 0.03)] } },
+      scales: { x: { time: false }, y: { range: frame.free ? undefined : (_, low, high) => [Math.max(0, (low ?? 0) - 0.03), Math.min(1, (high ?? 1) + 0.03)] } },
       axes: [
         axis({ label: "environment steps", labelSize: 18, size: 28, values: (_, ticks) => ticks.map((t) => figure(t)) }),
-        axis({ label: "DRPC’s reward", labelSize: 18, size: 54, values: (_, ticks) => ticks.map((t) => figure(t, 2)) }),
+        axis({ label: frame.yLabel ?? "DRPC’s reward", labelSize: 18, size: 54, values: (_, ticks) => ticks.map((t) => figure(t, 2)) }),
       ],
       series: [{}, ...frame.ways.map((w): uPlot.Series => ({ label: w.name, stroke: w.ink, width: 2, dash: w.dash, points: { show: true, size: 5 }, spanGaps: true }))],
     },

@@ -2,10 +2,10 @@
 // same key move their cursors and zoom together.
 
 import uPlot from "uplot";
-import { logAxis, timeAxis, valueAxis } from "./axes";
+import { clockAxis, logAxis, timeAxis, valueAxis } from "./axes";
 import { makeChart, type Chart } from "./chart";
 import { clock } from "./format";
-import { drawLevel, type Level } from "./marks";
+import { drawLevel, marker, type Level } from "./marks";
 import { colour, hue } from "./theme";
 
 export interface Line {
@@ -31,6 +31,18 @@ export interface Panel {
   range?: [number, number];
   /** The values of the lines change: the axis follows them. */
   live?: boolean;
+  /** Pairs of lines, the upper one first, between which the paper is tinted. */
+  bands?: [number, number][];
+  /** What happened, to click at. */
+  marks?: () => Mark[];
+  onMark?: (index: number) => void;
+}
+
+/** Something that happened at a time, drawn on the level of a value. */
+export interface Mark {
+  t: number;
+  value: number;
+  strong: boolean;
 }
 
 export interface TimelineFrame {
@@ -40,6 +52,8 @@ export interface TimelineFrame {
   key: string;
   about: string;
   onCursor?: (index: number | null) => void;
+  /** Times are instants in Unix seconds, not seconds of a run. */
+  instants?: boolean;
 }
 
 const HEIGHT = 132;
@@ -53,18 +67,63 @@ export function timeline(frame: TimelineFrame): Chart {
     readings(index);
     frame.onCursor?.(index);
   };
-  return makeChart(
+  const chart = makeChart(
     { box: canvas, height: panel.height ?? HEIGHT, about: frame.about, onCursor: show },
     {
       padding: [null, 32, null, null], // for the last label of the time axis
       cursor: { sync: { key: frame.key, scales: ["x", null] }, y: false, points: { size: 6 }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1, range: panel.live ? () => rangeOf(panel) : range } },
-      axes: [timeAxis(), panel.log ? logAxis({ size: 60 }, panel.format) : valueAxis(60, panel.format)],
+      axes: [frame.instants ? clockAxis() : timeAxis(), panel.log ? logAxis({ size: 60 }, panel.format) : valueAxis(60, panel.format)],
       series: [{}, ...panel.lines.map((line) => series(line))],
-      hooks: { draw: [(u) => panel.levels?.forEach((level) => drawLevel(u, level, "x", "y"))] },
+      bands: panel.bands?.map((pair) => ({ series: [pair[0] + 1, pair[1] + 1], fill: () => hueOf(panel.lines[pair[0]]!) + "24" })),
+      hooks: { draw: [(u) => panel.levels?.forEach((level) => drawLevel(u, level, "x", "y")), (u) => drawMarks(u, panel)] },
     },
     [frame.t, ...panel.lines.map((line) => nudged(line, range[1]))] as uPlot.AlignedData,
   );
+  if (panel.onMark) clickable(chart.plot, panel);
+  return chart;
+}
+
+function drawMarks(u: uPlot, panel: Panel): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  for (const m of panel.marks?.() ?? []) {
+    const x = u.valToPos(m.t, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    marker(ctx, "diamond", x, u.valToPos(m.value, "y", true), 4.2 * devicePixelRatio, m.strong ? colour("mark") : colour("ink"), m.strong, colour("paper"));
+  }
+  ctx.restore();
+}
+
+/** Where a click, or Enter at the cursor, means a mark. */
+const NEAR = 14;
+
+function clickable(u: uPlot, panel: Panel): void {
+  const nearest = (x: number, y: number | null): number | null => {
+    let best: number | null = null;
+    let least = NEAR;
+    panel.marks?.().forEach((m, i) => {
+      const far = Math.hypot(u.valToPos(m.t, "x") - x, y === null ? 0 : u.valToPos(m.value, "y") - y);
+      if (far < least) [best, least] = [i, far];
+    });
+    return best;
+  };
+  u.over.addEventListener("mousemove", (event) => {
+    u.over.style.cursor = nearest(event.offsetX, event.offsetY) === null ? "" : "pointer";
+  });
+  u.over.addEventListener("click", (event) => {
+    const found = nearest(event.offsetX, event.offsetY);
+    if (found !== null) panel.onMark!(found);
+  });
+  u.root.addEventListener("keydown", (event) => {
+    const left = u.cursor.left ?? -1;
+    const found = event.key === "Enter" && left >= 0 ? nearest(left, null) : null;
+    if (found !== null) panel.onMark!(found);
+  });
+}
+
+function hueOf(line: Line): string {
+  return line.hue < 0 ? colour(line.hue === -2 ? "ink" : "mark") : hue(line.hue);
 }
 
 function nudged(line: Line, top: number): (number | null)[] {
@@ -73,7 +132,7 @@ function nudged(line: Line, top: number): (number | null)[] {
 }
 
 function series(line: Line): uPlot.Series {
-  const ink = () => (line.hue < 0 ? colour(line.hue === -2 ? "ink" : "mark") : hue(line.hue));
+  const ink = () => hueOf(line);
   const faint = () => ink() + "2e"; // hex colours only: see style.css
   return {
     label: line.name,
