@@ -15,12 +15,13 @@ const (
 
 // MovedBy selects what sets the replicas.
 //
-// +kubebuilder:validation:Enum=Scale;KEDA
+// +kubebuilder:validation:Enum=Scale;KEDA;Knative
 type MovedBy string
 
 const (
-	ByScale MovedBy = "Scale" // Loadline, through the scale subresource
-	ByKEDA  MovedBy = "KEDA"  // KEDA, which queries Loadline
+	ByScale   MovedBy = "Scale"   // Loadline, through the scale subresource
+	ByKEDA    MovedBy = "KEDA"    // KEDA, which queries Loadline
+	ByKnative MovedBy = "Knative" // Loadline as the autoscaler of a Knative Service
 )
 
 // Resize is how sizes of replicas are changed.
