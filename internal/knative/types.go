@@ -12,7 +12,7 @@ import (
 )
 
 // Class is the value of the class annotation.
-const Class = "loadline.dev"
+const Class = "loadline.dev" // also in internal/kube, which is another edge
 
 // Names of Knative's API.
 const (
