@@ -165,7 +165,7 @@ generate-crd: ## make deploy/crd and the deep copies from api/v1alpha1 again (a 
 
 # A chart cannot reach beyond its folder, so it has copies; make test-crd compares them.
 generate-chart: ## copy the definition, the roles and the admission policy into the chart
-	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/rbac/classes.yaml deploy/rbac/console.yaml deploy/admission/pod-size.yaml deploy/optional/reserve.yaml deploy/optional/prometheus-rules.yaml deploy/grafana/*.json deploy/chart/loadline/files/
+	cp deploy/crd/*.yaml deploy/rbac/cluster-role.yaml deploy/rbac/leader-election.yaml deploy/rbac/optional-*.yaml deploy/rbac/classes.yaml deploy/rbac/console.yaml deploy/admission/pod-size.yaml deploy/optional/reserve.yaml deploy/optional/knative.yaml deploy/optional/prometheus-rules.yaml deploy/grafana/*.json deploy/chart/loadline/files/
 
 OLD_POLICIES := --policy hpa --policy ursa --policy vpa --policy autothrottle --policy 'no autoscaling: static:replicas=1,cpu=0.05,limit=2'
 

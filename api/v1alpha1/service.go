@@ -15,12 +15,13 @@ const (
 
 // MovedBy selects what sets the replicas.
 //
-// +kubebuilder:validation:Enum=Scale;KEDA
+// +kubebuilder:validation:Enum=Scale;KEDA;Knative
 type MovedBy string
 
 const (
-	ByScale MovedBy = "Scale" // Loadline, through the scale subresource
-	ByKEDA  MovedBy = "KEDA"  // KEDA, which queries Loadline
+	ByScale   MovedBy = "Scale"   // Loadline, through the scale subresource
+	ByKEDA    MovedBy = "KEDA"    // KEDA, which queries Loadline
+	ByKnative MovedBy = "Knative" // Loadline as the autoscaler of a Knative Service
 )
 
 // Resize is how sizes of replicas are changed.
@@ -39,6 +40,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.optional) || 'Horizontal' in self.axes",message="an optional service is switched off by scaling it to zero replicas: add Horizontal to axes"
 // +kubebuilder:validation:XValidation:rule="!has(self.optional) || self.bounds.replicas.min == 0",messageExpression="'an optional service is switched off by scaling it to zero replicas: bounds.replicas.min must be 0, not %d'.format([self.bounds.replicas.min])"
 // +kubebuilder:validation:XValidation:rule="self.movedBy != 'KEDA' || 'Horizontal' in self.axes",message="KEDA scales replicas: add Horizontal to axes, or set movedBy to Scale"
+// +kubebuilder:validation:XValidation:rule="self.movedBy != 'Knative' || self.axes == ['Horizontal']",message="Knative makes the pods of a revision equal: axes must be Horizontal alone"
+// +kubebuilder:validation:XValidation:rule="self.movedBy != 'Knative' || !has(self.optional)",message="a Knative Service cannot be switched off: a request that waits for it wakes it; leave optional out"
+// +kubebuilder:validation:XValidation:rule="(self.movedBy == 'Knative') == (self.targetRef.kind == 'Service' && self.targetRef.apiVersion.startsWith('serving.knative.dev/'))",message="movedBy Knative is for a Knative Service, which nothing else can scale: set movedBy to Knative, and targetRef to apiVersion serving.knative.dev/v1 and kind Service"
 // +kubebuilder:validation:XValidation:rule="self.resize != 'InPlaceOrRecreate' || self.axes.exists(a, a != 'Horizontal')",message="InPlaceOrRecreate is about sizes: add VerticalRequests or VerticalLimits to axes, or leave resize out"
 // +kubebuilder:validation:XValidation:rule="!has(self.floor) || !has(self.floor.replicas) || self.floor.replicas <= self.bounds.replicas.max",messageExpression="'floor.replicas (%d) is above bounds.replicas.max (%d)'.format([self.floor.replicas, self.bounds.replicas.max])"
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || 'Horizontal' in self.axes",message="a schedule is about replicas: add Horizontal to axes"
@@ -96,7 +100,8 @@ type Service struct {
 	// What sets the replicas. Scale: Loadline, through the scale subresource. KEDA: a
 	// ScaledObject with Loadline as its external trigger; Loadline then does not write
 	// replicas. Changing CPU requests while that ScaledObject has a CPU trigger is a
-	// conflict, which the controller detects and reports.
+	// conflict, which the controller detects and reports. Knative: the autoscaler class
+	// loadline.dev of a Knative Service, which loadline run --knative is.
 	// +optional
 	// +kubebuilder:default=Scale
 	MovedBy MovedBy `json:"movedBy,omitempty"`

@@ -54,6 +54,7 @@ type liveFlags struct {
 	kedaHosts                      []string
 	console                        consoleFlags
 	notify                         notifyFlags
+	knative                        knativeFlags
 	prometheus                     string
 	allowPrometheus                []string
 	allowed                        prom.AllowList
@@ -94,6 +95,9 @@ it at the end.`,
 
   # In a cluster (deploy/ and the Helm chart do this)
   loadline run --leader-elect --models /models --decisions /var/lib/loadline/decisions
+
+  # Scale Knative Services of the class loadline.dev, too
+  loadline run --leader-elect --knative
 
   # The second of two shards
   loadline run --leader-elect --shards 2 --shard 1 --models /models --decisions /var/lib/loadline/decisions
@@ -143,6 +147,7 @@ it at the end.`,
 		"the cluster's --horizontal-pod-autoscaler-tolerance")
 	f.console.add(flags)
 	f.notify.add(flags)
+	f.knative.add(flags)
 	f.fleet.add(flags)
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -222,6 +227,7 @@ func (f *liveFlags) check(flags *pflag.FlagSet, stderr io.Writer) (*slog.Logger,
 	}
 	faults = append(faults, f.console.check()...)
 	faults = append(faults, f.notify.check()...)
+	faults = append(faults, f.knative.check(f.dryRun, f.once)...)
 	faults = append(faults, f.checkSharding()...)
 	faults = append(faults, f.fleet.check(flags)...)
 	if err := errors.Join(faults...); err != nil {
@@ -327,6 +333,11 @@ func (f *liveFlags) serve(ctx context.Context, config *rest.Config, scheme *runt
 	if err := manager.Add(&controller.Standby{Cache: manager.GetCache(), Board: board, Elected: manager.Elected(),
 		Agent: f.fleet.agent, Sharding: f.sharding, Log: log}); err != nil {
 		return err
+	}
+	if f.sharding.Shard == 0 && f.fleet.agent == "" {
+		if err := f.knative.start(manager, lease, board, log); err != nil {
+			return err
+		}
 	}
 	if f.kedaAddress != "" {
 		server, err := kedascaler.New(board, kedascaler.Options{

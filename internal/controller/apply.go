@@ -144,8 +144,8 @@ func (c *cluster) scale(ctx context.Context, i int, set loadline.Setting) error 
 	case t.brownout && t.before.Set:
 		effective = max(replicas, 1)
 	}
-	if c.byKEDA(i) {
-		t.changed = c.passTime() // KEDA reads it and scales
+	if c.asked(i) {
+		t.changed = c.passTime() // they read it and scale
 		if !brownout {
 			replicas = effective
 		}
@@ -160,7 +160,7 @@ func (c *cluster) scale(ctx context.Context, i int, set loadline.Setting) error 
 		t.changed = c.passTime()
 	}
 	t.replicas, t.brownout = loadline.Some(replicas), brownout
-	if !c.byKEDA(i) && effective > 0 {
+	if !c.asked(i) && effective > 0 {
 		t.before = loadline.Opt[int]{}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (c *cluster) withheld(l *v1alpha1.LoadLine, i int) string {
 // not, and its ScaledObject has neither a fallback nor another trigger.
 func (c *cluster) unscaled(i int) string {
 	s := &c.states[i]
-	if !c.byKEDA(i) || !s.ScaledObjectAlone {
+	if !c.asked(i) || !s.ScaledObjectAlone {
 		return ""
 	}
 	why := c.withheld(c.resource(), i)

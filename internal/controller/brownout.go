@@ -198,7 +198,7 @@ func (c *cluster) restoring(o orphan) kube.Restoring {
 		if b.MaxReplicas > 0 {
 			how.To = min(how.To, b.MaxReplicas)
 		}
-		how.ByKEDA = how.ByKEDA || c.byKEDA(i)
+		how.ByKEDA = how.ByKEDA || c.app.Targets[i] != nil && c.app.Targets[i].MovedBy == v1alpha1.ByKEDA
 	}
 	return how
 }

@@ -99,10 +99,10 @@ func (c *cluster) look(ctx context.Context) error {
 		if c.app.Targets[i] == nil || states[i].Err != nil {
 			continue
 		}
-		if !c.byKEDA(i) {
+		if !c.asked(i) {
 			c.desired[i].noticeManual(&states[i], c.now(), c.app.RespectManual)
 		}
-		c.desired[i].compare(&states[i], c.byKEDA(i))
+		c.desired[i].compare(&states[i], c.asked(i))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (c *cluster) updateHolds(o *loadline.Observation, now time.Time) {
 		default:
 			c.holds[i] = hold{}
 		}
-		if c.byKEDA(i) && c.holds[i].held() {
+		if c.asked(i) && c.holds[i].held() {
 			c.desired[i].replicas, c.desired[i].brownout = loadline.Opt[int]{}, false // others control it now
 		}
 	}
@@ -212,7 +212,7 @@ func (c *cluster) Allocation(into []loadline.Allocation) []loadline.Allocation {
 func (c *cluster) allocation(i int) loadline.Allocation {
 	s, t := &c.states[i], &c.desired[i]
 	a := loadline.Allocation{Replicas: s.Replicas, Size: s.Template}.With(t.size)
-	if c.byKEDA(i) { // it scales with a delay of its own
+	if c.asked(i) { // it scales with a delay of its own
 		a.Replicas = t.replicas.Or(s.Replicas)
 	}
 	if t.brownout {
@@ -224,13 +224,15 @@ func (c *cluster) allocation(i int) loadline.Allocation {
 	return a
 }
 
-func (c *cluster) byKEDA(i int) bool {
-	return c.app.Targets[i] != nil && c.app.Targets[i].MovedBy == v1alpha1.ByKEDA
+// asked reports whether others set the replicas of a service, and ask us for them: KEDA, or the class of
+// Knative Services.
+func (c *cluster) asked(i int) bool {
+	return c.app.Targets[i] != nil && c.app.Targets[i].MovedBy != v1alpha1.ByScale && c.app.Targets[i].MovedBy != ""
 }
 
-func (c *cluster) anyByKEDA() bool {
+func (c *cluster) anyAsked() bool {
 	for i := range c.app.Targets {
-		if c.byKEDA(i) {
+		if c.asked(i) {
 			return true
 		}
 	}

@@ -112,9 +112,7 @@ func New(life context.Context, o Options) *Controller {
 		c.Answers = prom.NewBudget(prom.DefaultBudget)
 	}
 	c.shares = newShares(c.Log)
-	if c.Lease != nil {
-		c.Client = fenced{c.Client, c.Lease}
-	}
+	c.Client = Fenced(c.Client, c.Lease)
 	c.newStore()
 	c.open, c.restorer = c.assemble, c.restorerIn
 	return c

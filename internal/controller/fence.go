@@ -143,6 +143,14 @@ func (l *Lease) read(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// Fenced is a client whose writes need the lease; nil = they need none.
+func Fenced(c client.Client, l *Lease) client.Client {
+	if l == nil {
+		return c
+	}
+	return fenced{c, l}
+}
+
 // fenced is a client whose writes need the lease.
 type fenced struct {
 	client.Client

@@ -29,7 +29,7 @@ func (r *runner) pass(ctx context.Context, a *application) (*view, error) {
 	a.record(step)
 	v := a.view(step)
 	r.resizeMismatched(ctx, a, v)
-	r.answerKEDA(ctx, a, v)
+	r.answer(ctx, a, v)
 	if errors.Is(v.err, errStale) {
 		a.cluster.metrics.pass(v, r.c.Now().Sub(v.at))
 		return v, v.err
@@ -110,12 +110,12 @@ func (r *runner) resizeMismatched(ctx context.Context, a *application, v *view) 
 	}
 }
 
-// answerKEDA gives KEDA's server the desired replicas, which is as good as a write.
-func (r *runner) answerKEDA(ctx context.Context, a *application, v *view) {
+// answer gives those who ask for them the desired replicas, which is as good as a write.
+func (r *runner) answer(ctx context.Context, a *application, v *view) {
 	if r.c.Board == nil || errors.Is(v.err, errStale) {
 		return
 	}
-	if a.cluster.anyByKEDA() {
+	if a.cluster.anyAsked() {
 		if err := r.c.Lease.Check(ctx); err != nil {
 			v.err = errors.Join(v.err, err)
 			return

@@ -89,7 +89,13 @@ func (s *scaler) decided(r *pb.ScaledObjectRef) (trigger, Decision, error) {
 
 // usable returns the target's decision if it is valid.
 func (s *scaler) usable(t Target) (Decision, error) {
-	d, err := s.source.Decision(t)
+	return Usable(s.source, t, s.options.Now(), s.options.MaxAge)
+}
+
+// Usable returns a target's decision if it is valid now: it is not older than its validity, or than
+// maxAge if it has none.
+func Usable(from Source, t Target, now time.Time, maxAge time.Duration) (Decision, error) {
+	d, err := from.Decision(t)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -98,9 +104,9 @@ func (s *scaler) usable(t Target) (Decision, error) {
 	}
 	goodFor := d.GoodFor
 	if goodFor <= 0 {
-		goodFor = s.options.MaxAge
+		goodFor = maxAge
 	}
-	switch age := s.options.Now().Sub(d.Made); {
+	switch age := now.Sub(d.Made); {
 	case d.Made.IsZero():
 		return Decision{}, fmt.Errorf("%w: its time is unknown, for %s", errStale, t)
 	case age > goodFor:

@@ -112,7 +112,7 @@ func stripPod(pod *corev1.Pod) {
 	pod.GenerateName, pod.Finalizers = "", nil
 	pod.Spec = stripSpec(&pod.Spec)
 	s := &pod.Status
-	kept := corev1.PodStatus{Phase: s.Phase, QOSClass: s.QOSClass}
+	kept := corev1.PodStatus{Phase: s.Phase, QOSClass: s.QOSClass, PodIP: s.PodIP}
 	for _, c := range s.Conditions {
 		if slices.Contains([]corev1.PodConditionType{corev1.PodReady, corev1.PodResizePending, corev1.PodResizeInProgress}, c.Type) {
 			kept.Conditions = append(kept.Conditions, c)

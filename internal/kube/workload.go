@@ -66,6 +66,9 @@ func (w *Workloads) readBy(ctx context.Context, service int, get func(into clien
 		}
 		return common(&s, s.Spec.Replicas, s.Status.Replicas, s.Spec.Selector, &s.Spec.Template, statefulSetRollsOut(&s))
 	}
+	if t.knative() {
+		return w.readKnative(ctx, service)
+	}
 	return w.readOther(ctx, t)
 }
 

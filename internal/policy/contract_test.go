@@ -31,6 +31,7 @@ var contractSpecs = []string{
 	"phpa", "phpa:model=traffic,season=10m,step=15s", "phpa:model=holt-winters,season=5m,step=15s,limits=lifted",
 	"sre", "sre:floor=12:00-24:00:2,request=keep",
 	"kpa", "kpa:target=1,scale-to-zero=on,down-delay=10s",
+	"hybrid-histogram", "hybrid-histogram:target=1,scale-to-zero=on,fewest=1,spread=0",
 	"vpa", "vpa:update=in-place,half-life=1m,history=1000h,memory=off", "hpa+vpa", "hpa+vpa:target=off,rps-target=20,cpu=on",
 	"by-service", "by-service:others=hpa,s0=keda(threshold=20;target=60)|vpa(cpu=off),s1=hpa+vpa(target=30;down-window=0s)",
 	"ursa", "ursa:threshold=20,s1=5,down-window=0s",

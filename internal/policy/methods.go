@@ -74,7 +74,7 @@ type Method struct {
 // those that Register added.
 var registered = slices.Concat(
 	[]Method{
-		staticMethod, hpaMethod, kedaMethod, phpaMethod, sreMethod, kpaMethod, vpaMethod, hpaVPAMethod, ursaMethod, autothrottleMethod,
+		staticMethod, hpaMethod, kedaMethod, phpaMethod, sreMethod, kpaMethod, hybridMethod, vpaMethod, hpaVPAMethod, ursaMethod, autothrottleMethod,
 		plannerMethod, modelMethod, drpcMethod, branchingMethod, msarsMethod, oracleMethod,
 	},
 	dqnMethods(),

@@ -87,6 +87,11 @@ var (
 		{Key: "stable-window", Unit: "s", Coarse: []float64{20, 60, 180}, Step: 10},
 		{Key: "panic-window", Coarse: []float64{10, 30}, Step: 5},
 	}
+	hybridSearch = []Dimension{
+		{Key: "target", Coarse: []float64{0.2, 0.5, 1, 2, 4, 10, 100}, Step: 0.1},
+		{Key: "tail", Coarse: []float64{75, 95, 99}, Step: 1},
+		{Key: "head", Coarse: []float64{0, 5, 20}, Step: 1},
+	}
 	vpaSearch = []Dimension{
 		{Key: "percentile", Coarse: []float64{50, 75, 90, 99}, Step: 1},
 		{Key: "margin", Coarse: []float64{0, 15, 40, 80, 150, 300}, Step: 5},

@@ -121,11 +121,7 @@ type build struct {
 }
 
 func newBuild(module string) (build, error) {
-	text, err := os.ReadFile(filepath.Join(module, "go.mod"))
-	if err != nil {
-		return build{}, err
-	}
-	file, err := modfile.Parse("go.mod", text, nil)
+	file, err := readModfile(filepath.Join(module, "go.mod"))
 	if err != nil {
 		return build{}, err
 	}
@@ -145,6 +141,14 @@ func newBuild(module string) (build, error) {
 	b := build{module: module, flags: linkFlags(version)}
 	b.dir, err = cacheDir("kubernetes-"+version, b.flags+versions)
 	return b, err
+}
+
+func readModfile(path string) (*modfile.File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return modfile.Parse(path, text, nil)
 }
 
 // cacheDir is the folder of binaries that depend on Go's version and on what key names.

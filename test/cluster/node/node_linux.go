@@ -23,6 +23,7 @@ const (
 	nodeAddress = "10.210.0.1"
 	plugins     = "/usr/lib/cni"
 	pauseImage  = "loadline.dev/pause:1"
+	socket      = "/run/containerd-node.sock" // containerd's; the path of a socket must be short
 )
 
 // Node is a control plane with one real node.
@@ -50,8 +51,8 @@ func Start(t testing.TB) *Node {
 	user := cluster.User{Name: "system:node:" + Name, Groups: []string{"system:nodes"}}
 	c := cluster.Start(t, cluster.Options{NoNodes: true, Users: []cluster.User{user, proxyUser}})
 	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250"}
-	socket := n.startContainerd(t, images)
-	n.startKubelet(t, filepath.Join(bin, "kubelet"), socket, user)
+	n.startContainerd(t, images)
+	n.startKubelet(t, filepath.Join(bin, "kubelet"), user)
 	n.startProxy(t, filepath.Join(bin, "kube-proxy"))
 	return n
 }
@@ -84,11 +85,10 @@ func (n *Node) file(t testing.TB, name, text string) string {
 	return path
 }
 
-// startContainerd loads the images and returns its socket.
-func (n *Node) startContainerd(t testing.TB, images []string) string {
+// startContainerd loads the images.
+func (n *Node) startContainerd(t testing.TB, images []string) {
 	t.Helper()
 	dir := filepath.Join(n.Dir(), "containerd")
-	socket := "/run/containerd-node.sock" // the path of a socket must be short
 	n.file(t, "cni/10-bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "pods0",
 "isGateway": true, "isDefaultGateway": true, "ipMasq": false,
 "ipam": {"type": "host-local", "ranges": [[{"subnet": %q}]], "dataDir": %q}}]}`, podAddresses, dir+"/ipam"))
@@ -116,23 +116,29 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
         SystemdCgroup = false
 `, dir, socket, pauseImage, plugins, filepath.Join(n.Dir(), "cni")))
 	n.Server(t, "containerd", "containerd", "--config", config)
-	ctr := func(args ...string) error {
-		out, err := exec.Command("ctr", append([]string{"-a", socket, "-n", "k8s.io"}, args...)...).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("ctr %v: %w: %s", args, err, out)
-		}
-		return nil
-	}
 	cluster.Eventually(t, "containerd", func() error { return ctr("version") })
 	for _, image := range images {
-		if err := ctr("images", "import", image); err != nil {
-			t.Fatal(err)
-		}
+		n.Import(t, image)
 	}
-	return socket
 }
 
-func (n *Node) startKubelet(t testing.TB, program, socket string, user cluster.User) {
+// Import an image into the node, from a tar.
+func (n *Node) Import(t testing.TB, image string) {
+	t.Helper()
+	if err := ctr("images", "import", image); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ctr(args ...string) error {
+	out, err := exec.Command("ctr", append([]string{"-a", socket, "-n", "k8s.io"}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ctr %v: %w: %s", args, err, out)
+	}
+	return nil
+}
+
+func (n *Node) startKubelet(t testing.TB, program string, user cluster.User) {
 	t.Helper()
 	kubeconfig, err := n.Kubeconfig(user)
 	if err != nil {

@@ -24,6 +24,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 		{"serviceMonitor: {enabled: true}", "optional/service-monitor.yaml"},
 		{"prometheusRules: {enabled: true}", "optional/prometheus-rules.yaml"},
 		{"reserve: true", "optional/reserve.yaml"},
+		{"knative: true", "optional/knative.yaml"},
 		{"admissionPolicy: true", "admission/pod-size.yaml"},
 		{"sources: [{namespace: shop, secrets: [prometheus-token], configMaps: [monitoring-ca, shop-twin]}]",
 			"rbac/namespace-secrets.yaml"},
@@ -49,7 +50,7 @@ func TestOptionsAndFilesAreTheSame(t *testing.T) {
 func TestCopiesInTheChartAreUpToDate(t *testing.T) {
 	sources := map[string]string{}
 	for _, pattern := range []string{"crd/*.yaml", "rbac/cluster-role.yaml", "rbac/leader-election.yaml", "rbac/optional-*.yaml",
-		"rbac/classes.yaml", "rbac/console.yaml", "admission/pod-size.yaml", "optional/reserve.yaml", "optional/prometheus-rules.yaml", "grafana/*.json"} {
+		"rbac/classes.yaml", "rbac/console.yaml", "admission/pod-size.yaml", "optional/reserve.yaml", "optional/knative.yaml", "optional/prometheus-rules.yaml", "grafana/*.json"} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("nothing is %s: %v", pattern, err)

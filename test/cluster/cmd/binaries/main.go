@@ -1,5 +1,5 @@
 // Command binaries builds the programs of test/cluster, and prints their folder. With -karpenter
-// it builds Karpenter too, with -node the kubelet.
+// it builds Karpenter too, with -node the kubelet, with -knative Knative Serving.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 func main() {
 	karpenter := flag.Bool("karpenter", false, "build Karpenter too")
 	node := flag.Bool("node", false, "build the kubelet too")
+	knative := flag.Bool("knative", false, "build Knative Serving too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -25,6 +26,9 @@ func main() {
 	}
 	if err == nil && *node {
 		_, err = binaries.Node(ctx, os.Stderr)
+	}
+	if err == nil && *knative {
+		_, err = binaries.Knative(ctx, os.Stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
