@@ -18,6 +18,7 @@ import (
 
 	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/cli"
+	"github.com/loadline/loadline/internal/jobs"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/internal/workload"
 	"github.com/loadline/loadline/lab/papers"
@@ -28,6 +29,7 @@ type experimentFlags struct {
 	options   papers.Options
 	data, out string
 	output    cli.Format
+	on        cli.OnFlags
 }
 
 func (f *experimentFlags) add(flags *pflag.FlagSet) {
@@ -40,6 +42,7 @@ func (f *experimentFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.data, "data", "../shared/data", "folder of the public traces; an absent one is replaced by a generated load")
 	f.output.Add(flags, "markdown")
 	cli.OutVar(flags, &f.out, "also write text, Markdown and JSON to this folder")
+	f.on.Add(flags)
 }
 
 func newPaper() *cobra.Command {
@@ -52,6 +55,10 @@ cluster and prints the paper's figures next to ours: which claims hold, which do
 and why. Final figures come from the event engine, with seeds and 95 % intervals;
 every learned policy has the same number of training steps and tuning trials. The
 same seeds give the same figures, except for training times.
+
+With --on kubernetes the pods of an Indexed Job share the trainings of drpc, msars and
+elastic-dqn's rivals and the figures of serverless; what is not kept in the folder each of
+them does again. With --shard I/N several processes share the folder.
 
 Papers (times on two idle cores with 5 seeds):
 ` + experimentHelp(papers.Papers()),
@@ -68,7 +75,7 @@ Papers (times on two idle cores with 5 seeds):
 			if err != nil {
 				return err
 			}
-			return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+			return f.run(c.Context(), e, cli.Errand{Args: []string{"paper", e.Name}, Flags: c.Flags()}, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	f.add(c.Flags())
@@ -90,7 +97,7 @@ func newNamedStudies() []*cobra.Command {
 			Example: "  loadline-lab study " + e.Name + " --seeds 5",
 			Args:    cli.Exactly(),
 			RunE: func(c *cobra.Command, _ []string) error {
-				return f.run(c.Context(), e, c.OutOrStdout(), c.ErrOrStderr())
+				return f.run(c.Context(), e, cli.Errand{Args: []string{"study", e.Name}, Flags: c.Flags()}, c.OutOrStdout(), c.ErrOrStderr())
 			},
 		}
 		f.add(c.Flags())
@@ -124,17 +131,29 @@ func experimentNamed(what, name string, all []papers.Experiment) (papers.Experim
 	return papers.Experiment{}, cli.Usagef("unknown %s %q%s", what, name, suggest.Hint(name, experimentNames(all)))
 }
 
-func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, stderr io.Writer) error {
+func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, errand cli.Errand, stdout, stderr io.Writer) error {
 	if err := f.options.Validate(); err != nil {
 		return cli.UsageError(err)
 	}
-	var err error
+	err := f.on.Check()
+	if err != nil {
+		return err
+	}
+	if f.out == "" && (f.on.Shared() || f.on.Elsewhere()) {
+		return cli.Usagef("--out must name a folder, for what several processes make")
+	}
 	if f.options.Trace, err = publicTrace(f.data, papers.GoogleFile, papers.ReadGoogle); err != nil {
 		return err
 	}
 	if f.options.Alibaba, err = publicTrace(f.data, papers.AlibabaFile, papers.ReadAlibaba); err != nil {
 		return err
 	}
+	if f.on.Elsewhere() {
+		if err := f.elsewhere(ctx, errand, stderr); err != nil {
+			return err
+		}
+	}
+	f.options.Shard = f.on.Part
 	forget, err := f.keepModels()
 	if err != nil {
 		return err
@@ -146,6 +165,9 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 	bar.Done()
 	if err != nil {
 		return f.kept(err)
+	}
+	if f.on.Shared() { // the command without --shard collects
+		return nil
 	}
 	if f.out != "" {
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
@@ -166,12 +188,28 @@ func (f *experimentFlags) run(ctx context.Context, e papers.Experiment, stdout, 
 	return f.output.Write(stdout, report, text)
 }
 
+// elsewhere trains and measures on a cluster what can be kept; the rest is done here, too.
+func (f *experimentFlags) elsewhere(ctx context.Context, e cli.Errand, stderr io.Writer) error {
+	models := []jobs.Path{{Here: filepath.Join(f.out, modelsFolder), There: "job-results/" + modelsFolder}}
+	e.Except, e.More = []string{"out", "data"}, []string{"--out=job-results", "--data=job-data"}
+	e.Earlier, e.Results = models, models
+	for _, name := range []string{papers.GoogleFile, papers.AlibabaFile} {
+		here := filepath.Join(f.data, filepath.FromSlash(name))
+		if _, err := os.Stat(here); err == nil {
+			e.Inputs = append(e.Inputs, jobs.Path{Here: here, There: "job-data/" + name})
+		}
+	}
+	return f.on.Run(ctx, e, stderr)
+}
+
+const modelsFolder = "models"
+
 // keepModels sets where trained models are saved: in the folder of the results, so that
 // an interrupted run can resume from them, or in a temporary folder.
 func (f *experimentFlags) keepModels() (forget func(), err error) {
 	f.options.Program = cli.Build()
 	if f.out != "" {
-		f.options.Models = filepath.Join(f.out, "models")
+		f.options.Models = filepath.Join(f.out, modelsFolder)
 		return func() {}, nil
 	}
 	if f.options.Models, err = os.MkdirTemp("", "loadline-models-"); err != nil {

@@ -30,7 +30,7 @@ func (s *drpcSetup) drpcTrain(ctx context.Context, o Options, steps int) ([]*drp
 	if o.Models == "" {
 		return nil, errors.New("drpc needs a folder for trained models: give --out")
 	}
-	folder, err := bench.OpenModelFolder(o.Models, o.Program)
+	folder, err := o.folder()
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func elasticFolder(o Options, steps int) (*bench.ModelFolder, error) {
 	if steps < policy.LeastSteps {
 		return nil, fmt.Errorf("steps is %d, must be at least %d: drpc and msars are trained too", steps, policy.LeastSteps)
 	}
-	return bench.OpenModelFolder(o.Models, o.Program)
+	return o.folder()
 }
 
 func elasticRivalSetup(steps int) string {

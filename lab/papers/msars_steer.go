@@ -164,14 +164,13 @@ func (s *msarsStage) steer(ctx context.Context, o Options, trained []*trainedSpl
 	if err != nil {
 		return nil, err
 	}
-	dir := o.Models
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "loadline-msars-"); err != nil {
+	if o.Models == "" {
+		if o.Models, err = os.MkdirTemp("", "loadline-msars-"); err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(dir)
+		defer os.RemoveAll(o.Models)
 	}
-	folder, err := bench.OpenModelFolder(dir, o.Program)
+	folder, err := o.folder()
 	if err != nil {
 		return nil, err
 	}
@@ -208,15 +207,12 @@ func (s *msarsStage) steerTable(ctx context.Context, o Options, setup *steerSetu
 		t.Note = "Half of the services take another share of CPU each time, from 0.4 to 2.5 times of what they took; the policies " +
 			"are not informed."
 	}
-	values := make([][][]float64, len(steerers)) // by who and seed
-	for i := range values {
-		values[i] = make([][]float64, o.Seeds)
-	}
-	err := o.each(ctx, len(steerers)*o.Seeds, func(job int) (err error) {
-		who, seed := job/o.Seeds, job%o.Seeds
-		values[who][seed], err = s.steerRun(ctx, o, setup, steerers[who], &models[seed][who], o.Seed+uint64(seed), wild)
-		return err
+	values, err := o.bySeed(ctx, "msars "+t.Name, len(steerers), func(who int, seed uint64) ([]float64, error) {
+		return s.steerRun(ctx, o, setup, steerers[who], &models[seed-o.Seed][who], seed, wild)
 	})
+	if err != nil {
+		return nil, err
+	}
 	for i, who := range steerers {
 		t.Rows = append(t.Rows, Row{Name: who, Paper: none(len(steerMeasures)), Ours: intervals(values[i])})
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/loadline/loadline/internal/bench"
+	"github.com/loadline/loadline/internal/shard"
 	"github.com/loadline/loadline/internal/workload"
 )
 
@@ -25,6 +28,8 @@ type Options struct {
 	// Models is the folder for trained models, from which an interrupted run resumes, and
 	// Program the version that trained them. DRPC's experiment needs it.
 	Models, Program string
+	// Shard is this process' part if several make the experiment with one folder of models.
+	Shard shard.Part
 
 	// Steps of training for each learned policy; 0 = the experiment's own. Equal for all of
 	// them.
@@ -111,51 +116,60 @@ func (o Options) part(from, to float64) Options {
 // each runs n jobs, several in parallel. Results must not depend on the order. After an error
 // or the end of ctx no new job starts.
 func (o Options) each(ctx context.Context, n int, do func(i int) error) error {
-	var (
-		mu     sync.Mutex
-		faults []error
-		done   int
-		group  sync.WaitGroup
-		free   = make(chan struct{}, o.Workers)
-	)
-	for i := range n {
-		free <- struct{}{}
+	var mu sync.Mutex
+	done := 0
+	w := shard.Work{Workers: o.Workers, Order: o.Shard.Order(n), Do: func(_ context.Context, i int) error {
+		err := do(i)
 		mu.Lock()
-		stop := len(faults) > 0 || ctx.Err() != nil
-		mu.Unlock()
-		if stop {
-			break
+		defer mu.Unlock()
+		if err != nil {
+			return err
 		}
-		group.Go(func() {
-			defer func() { <-free }()
-			err := do(i)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				faults = append(faults, err)
-			}
-			if done++; o.Progress != nil {
-				o.Progress(float64(done) / float64(n))
-			}
-		})
+		if done++; o.Progress != nil {
+			o.Progress(float64(done) / float64(n))
+		}
+		return nil
+	}}
+	if o.Shard.Shared() {
+		w.Poll = shard.Poll
 	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return errors.Join(faults...)
+	return shard.Run(ctx, w)
 }
 
-// bySeed runs every variant with every seed: variant, seed, measures.
-func (o Options) bySeed(ctx context.Context, variants int, run func(i int, seed uint64) ([]float64, error)) ([][][]float64, error) {
+// folder of the trained models. Processes that share it share the trainings.
+func (o Options) folder() (*bench.ModelFolder, error) {
+	folder, err := bench.OpenModelFolder(o.Models, o.Program)
+	if err != nil || !o.Shard.Shared() {
+		return folder, err
+	}
+	claims, err := o.claims()
+	folder.Share(claims)
+	return folder, err
+}
+
+func (o Options) claims() (*shard.Claims, error) {
+	if !o.Shard.Shared() {
+		return nil, nil
+	}
+	return shard.OpenClaims(filepath.Join(o.Models, bench.ClaimsFolder))
+}
+
+// bySeed runs every variant with every seed: variant, seed, measures. They are kept in the folder of the
+// models under the name of the stage.
+func (o Options) bySeed(ctx context.Context, stage string, variants int, run func(i int, seed uint64) ([]float64, error)) ([][][]float64, error) {
 	values := make([][][]float64, variants)
 	for i := range values {
 		values[i] = make([][]float64, o.Seeds)
 	}
+	kept, err := o.keep(stage)
+	if err != nil {
+		return nil, err
+	}
 	return values, o.each(ctx, variants*o.Seeds, func(job int) error {
 		i, s := job/o.Seeds, job%o.Seeds
+		seed := o.Seed + uint64(s)
 		var err error
-		values[i][s], err = run(i, o.Seed+uint64(s))
+		values[i][s], err = kept.values(fmt.Sprint(i, " ", seed), func() ([]float64, error) { return run(i, seed) })
 		return err
 	})
 }

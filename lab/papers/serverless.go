@@ -98,7 +98,7 @@ func settling(ctx context.Context, o Options, steps int) (Table, error) {
 		Note: "The load is constant and keeps 0.15 (vertical) or 0.4 cores (horizontal) of each function busy; vertical begins with " +
 			"a limit of 0.1 cores, so that it is overloaded, horizontal with one container.",
 	}
-	values, err := o.bySeed(ctx, len(settleArms), func(i int, seed uint64) ([]float64, error) {
+	values, err := o.bySeed(ctx, "serverless settle", len(settleArms), func(i int, seed uint64) ([]float64, error) {
 		return settleArms[i].run(ctx, o, steps, seed)
 	})
 	for i, a := range settleArms {
@@ -196,7 +196,7 @@ func (a settleArm) measure(trail []mark, maxCPU, maxReplicas float64) []float64 
 // fill the table with a row for each variant: the intervals over the seeds of what run
 // measures.
 func (t *Table) fill(ctx context.Context, o Options, variants []string, run func(i int, seed uint64) ([]float64, error)) error {
-	values, err := o.bySeed(ctx, len(variants), run)
+	values, err := o.bySeed(ctx, fmt.Sprint(t.Name, t.Of, variants), len(variants), run)
 	if err != nil {
 		return err
 	}

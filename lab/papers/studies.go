@@ -375,7 +375,7 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 	steps, length := o.steps(studySteps), o.length(studyLength)
 	periods := []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}
 	n := len(periods)
-	values, err := setup.compare(ctx, o, 2*n, func(i int) (learning, error) {
+	values, err := setup.compare(ctx, o, "sampling", 2*n, func(i int) (learning, error) {
 		period, agent := periods[i%n], elasticAgent()
 		if i >= n { // the same horizon in seconds as 0.94 at 20 s
 			agent.Discount = math.Pow(0.94, period.Seconds()/20)
@@ -433,9 +433,9 @@ func studySampling(ctx context.Context, o Options) (*Report, error) {
 
 // compare trains one model for each variant and seed and evaluates it on the held-out part:
 // variant, seed, measures.
-func (s *elasticSetup) compare(ctx context.Context, o Options, variants int, of func(i int) (learning, error),
+func (s *elasticSetup) compare(ctx context.Context, o Options, study string, variants int, of func(i int) (learning, error),
 	steps int) ([][][]float64, error) {
-	return o.bySeed(ctx, variants, func(i int, seed uint64) ([]float64, error) {
+	return o.bySeed(ctx, "study "+study, variants, func(i int, seed uint64) ([]float64, error) {
 		one, err := of(i)
 		if err != nil {
 			return nil, err
@@ -480,7 +480,7 @@ func studyDataSize(ctx context.Context, o Options) (*Report, error) {
 		}
 		places[i] = one.places
 	}
-	values, err := setup.compare(ctx, o, len(sizes), func(i int) (learning, error) {
+	values, err := setup.compare(ctx, o, "data-size", len(sizes), func(i int) (learning, error) {
 		p, err := formulation.NewProblem("elastic-dqn", 0, map[string]float64{"cost": studyWeight})
 		return learning{problem: p, scenarios: places[i], agent: elasticAgent()}, err
 	}, steps)
