@@ -61,7 +61,7 @@ func (m Matrix) cells(data string) (all []*cell, leftOut []string, err error) {
 		}
 	}
 	if len(faults) == 0 && len(all) == 0 {
-		faults = append(faults, fmt.Errorf("nothing is left to run: the traces of %s are not available", strings.Join(leftOut, ", ")))
+		faults = append(faults, fmt.Errorf("nothing is left to run: %w: %s", errNoTrace, strings.Join(leftOut, ", ")))
 	}
 	return all, leftOut, joinOnce(faults)
 }

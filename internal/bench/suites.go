@@ -127,6 +127,14 @@ func Suites() []Suite {
 				WarmUp: settled},
 		},
 		{
+			Name: "functions",
+			About: "50 functions of a public trace that scale to zero, ten of each class (timer, rare, sporadic, bursty, steady), six hours on " +
+				"an elastic pool of 4-core nodes: Knative's autoscaler, keep-alive by idle times, HPA, KEDA and the planner; 5 seeds; left " +
+				"out where the trace is not available",
+			given:  functionScenes,
+			matrix: Matrix{Policies: onFunctions(), Seeds: 5, WarmUp: settled, Baseline: "kpa:target=1"},
+		},
+		{
 			Name: "drawn",
 			About: "36 scenes drawn by chance, two hours each: applications of 3 to 14 services at 4 to 16 times their load, SLOs 0.6 to 2 " +
 				"times as long, loads of every shape, pools of 2- to 8-core nodes, some with neighbours; the planner with its own settings, " +

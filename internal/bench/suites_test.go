@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -20,7 +21,7 @@ func TestEverySuiteCanBeRun(t *testing.T) {
 			if s.About == "" || m.Runs() == 0 {
 				t.Error("says nothing, or has nothing to run")
 			}
-			if _, err := m.Check(""); err != nil {
+			if _, err := m.Check(""); err != nil && !errors.Is(err, errNoTrace) { // all of functions is a trace
 				t.Error(err)
 			}
 		})
@@ -148,5 +149,28 @@ func TestShiftedMixSwapsSharesInMidRun(t *testing.T) {
 	after, _ := load.Rate(0, 6*time.Minute)
 	if before != 30 || after != 10 {
 		t.Errorf("get: %v then %v requests/s, want 30 and 10", before, after)
+	}
+}
+
+// TestFunctionsAreFifty: ten of each class, each with the load of its own in both parts of the day.
+func TestFunctionsAreFifty(t *testing.T) {
+	scenes, err := functionScenes()
+	if err != nil || len(scenes) != len(functionClasses) {
+		t.Fatal(len(scenes), err)
+	}
+	seen := map[string]bool{}
+	for _, s := range scenes {
+		if len(s.App.Model.Services) != 10 || len(s.Workload.Of) != 10 || len(s.App.Model.Tenants) != 10 {
+			t.Errorf("%s: %d services, %d workloads", s.Name, len(s.App.Model.Services), len(s.Workload.Of))
+		}
+	}
+	for _, f := range drawnFunctions {
+		if seen[f.hash] || len(f.hash) != 64 || f.median > f.slowest || f.average <= 0 {
+			t.Errorf("%+v", f)
+		}
+		seen[f.hash] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("%d functions", len(seen))
 	}
 }

@@ -204,9 +204,13 @@ func (c *Cluster) pointWebhooks(ctx context.Context) error {
 func (c *Cluster) playIngress(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan struct{})
+	var last error // what failed is tried again
 	t.Cleanup(func() {
 		cancel()
 		<-ended
+		if last != nil && t.Failed() {
+			t.Logf("the played ingress: %v", last)
+		}
 	})
 	go func() {
 		defer close(ended)
@@ -217,7 +221,9 @@ func (c *Cluster) playIngress(t testing.TB) {
 			case <-ctx.Done():
 				return
 			case <-again.C:
-				_ = c.markIngresses(ctx) // what failed is tried again
+				if err := c.markIngresses(ctx); ctx.Err() == nil {
+					last = err
+				}
 			}
 		}
 	}()
@@ -233,7 +239,8 @@ func (c *Cluster) markIngresses(ctx context.Context) error {
 	balancer := map[string]any{"ingress": []any{map[string]any{"domainInternal": "played.knative-serving.svc.cluster.local"}}}
 	var conditions []any
 	for _, kind := range []string{"LoadBalancerReady", "NetworkConfigured", "Ready"} {
-		conditions = append(conditions, map[string]any{"type": kind, "status": "True"})
+		conditions = append(conditions, map[string]any{"type": kind, "status": "True",
+			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339)})
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
