@@ -34,7 +34,7 @@ func browserStage(t *testing.T) *stage {
 			engine: "fluid", mode: v1alpha1.Recommend},
 		&stageApp{namespace: bobNamespace, name: "stream", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 80, from: 9 * time.Hour, engine: "fluid",
 			mode: v1alpha1.Act},
-		&stageApp{namespace: bobNamespace, name: "hostile", app: renamed(mustApp(t, "bookinfo")), policy: "planner", load: "bursts", peak: 60,
+		&stageApp{namespace: bobNamespace, name: "hostile", app: renamed(mustApp(t, "bookinfo")), policy: "planner", load: "day", peak: 60, from: 9 * time.Hour,
 			engine: "fluid", mode: v1alpha1.Act})
 }
 

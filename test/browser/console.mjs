@@ -38,6 +38,7 @@ const browser = await chromium.launch({
 });
 try {
   for (const view of views) await look(view, view.name, ui, appearance);
+  for (const view of views.slice(0, 2)) await look({ ...view, width: 1240 }, `pictures-${view.name}`, ui, pictures);
   await look(views[0], "live", ui, live);
   await look(views[0], "keyboard", ui, keyboard);
   await look(views[0], "hostile", ui, hostileNames);
@@ -91,7 +92,7 @@ async function appearance(page, view, name) {
   assert.ok((await page.locator(".calls path").count()) >= 10, "hardly any call");
   const inked = await ink(page);
   assert.ok(inked.every((n) => n > 300), `charts: ${inked}`);
-  assert.match(await page.locator(".service").first().getAttribute("aria-label"), /visits.*of its CPU request in use.*replicas ready.*p99 share/);
+  assert.match(await page.locator(".service").first().textContent(), /frontend.*visits.*of its CPU request in use.*pods? ready.*p99 share/);
 
   // A decision opens from the list, and says what the issue asks of it.
   await page.locator(".changes .open").first().click();
@@ -113,6 +114,29 @@ async function appearance(page, view, name) {
   const card = await page.locator(".card-text h3").textContent();
   await page.locator('[data-version="1"] .version-head button').click();
   await until(page, "the card of another version", (was) => document.querySelector(".card-text h3").textContent !== was, card);
+}
+
+/** Pictures for the documentation: docs/images/page-*.png are copies. */
+async function pictures(page, view) {
+  const name = (what) => path.join(out, `page-${what}-${view.colorScheme}.png`);
+  const upTo = async (selector) => Math.ceil(await page.locator(selector).evaluate((e) => e.getBoundingClientRect().bottom + scrollY)) + 16;
+  const take = async (what, height) => page.screenshot({ path: name(what), fullPage: true, clip: { x: 0, y: 0, width: view.width, height } });
+  await page.waitForSelector(".applications tbody tr:nth-child(4)");
+  await until(page, "the link", () => document.querySelector(".link").textContent === "live");
+  await take("overview", await upTo(".applications"));
+  await page.goto(`${origin}${shop}`);
+  await until(page, "all charts", () => document.querySelectorAll(".panel canvas").length === 10);
+  await page.locator(".service", { hasText: "currencyservice" }).click();
+  await until(page, "the service's charts", () => [...document.querySelectorAll(".charts h3")].some((h) => h.textContent === "Service currencyservice"));
+  await take("application", await upTo(".charts"));
+  // An earlier one: what then came is known.
+  await page.locator(".changes .open").nth(4).click();
+  await page.waitForSelector(".decision-body[data-done]");
+  await page.locator("dialog").screenshot({ path: name("decision") });
+  await page.keyboard.press("Escape");
+  await page.goto(`${origin}#/shop/reviews/models`);
+  await page.waitForSelector(".lineage li:nth-child(3)");
+  await take("models", await upTo(".lineage"));
 }
 
 /** The page as it should be: themed, within its window, without serious findings of axe-core. */

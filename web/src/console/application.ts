@@ -1,6 +1,6 @@
 // One application: what needs attention, its services with their calls, the last hours, its decisions.
 
-import { figure, percent } from "../charts/format";
+import { percent } from "../charts/format";
 import { h, select } from "../base/dom";
 import { ask, pathOf, Refused } from "./api";
 import { charts } from "./charts";
@@ -11,7 +11,7 @@ import { graph } from "./graph";
 import { load, type Past } from "./past";
 import type { Store } from "./store";
 import type { View } from "./view";
-import { against, bar, budgetText, modeBadge, money, percentile, rungBadge, seconds, when } from "./words";
+import { against, bar, budgetText, difference, modeBadge, money, percentile, rungBadge, seconds, when } from "./words";
 
 /** Between two looks at an application that changes, in ms. */
 const BEAT = 2000;
@@ -165,7 +165,7 @@ function showHead(head: HTMLElement, d: Detail): void {
       fact("error budget left", h("span", { class: (b?.budget_left ?? 1) < 0 ? "hue-mark" : "" }, budgetText(b?.budget_left))),
       fact("cost an hour", money(d.money?.per_hour, d.money?.currency ?? "")),
       base && d.money?.per_month !== undefined
-        ? fact(`a month, by the twin`, `${money(d.money.per_month, d.money.currency)} `, h("span", { class: `small ${base.saved >= 0 ? "hue-good" : "hue-mark"}` }, `${base.saved >= 0 ? "−" : "+"}${figure(Math.abs((100 * base.saved) / base.per_month), 2)} % against ${base.name}`))
+        ? fact(`a month, by the twin`, `${money(d.money.per_month, d.money.currency)} `, h("span", { class: "small" }, difference(base), h("span", { class: "soft" }, ` against ${base.name}`)))
         : fact("a month", h("span", { class: "soft" }, "no estimate")),
       fact("services scaled", d.services_moved ?? "–"),
       fact("decided", when(d.decided)),

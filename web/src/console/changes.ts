@@ -19,7 +19,7 @@ export function changeList(onOpen: (c: Change) => void): ChangeList {
   const count = h("span", { class: "soft small" });
   const head = (text: string, kind = "") => h("th", { scope: "col", class: kind }, text);
   const table = h("table", { class: "changes" }, h("caption", { class: "unseen" }, "Decisions, latest first"), h("thead", {}, h("tr", {}, head("Time"), head("Service"), head("Change"), head("Guards"), head("Why", "why"))), body);
-  const element = h("div", {}, h("div", { class: "tools" }, h("label", { class: "switch" }, own, "only ", name), count), h("div", { class: "scroll changes-box", tabindex: 0, role: "region", "aria-label": "Decisions" }, table));
+  const element = h("div", {}, h("div", { class: "tools" }, h("label", { class: "switch" }, own, "only ", name), count), h("div", { class: "scroll changes-box", tabindex: 0, role: "region", "aria-label": "List of decisions" }, table));
   let last: [Change[], string] = [[], ""];
   const rows = new Map<string, HTMLTableRowElement>();
   const draw = () => {
@@ -52,8 +52,7 @@ export function changeList(onOpen: (c: Change) => void): ChangeList {
 }
 
 function rowOf(c: Change, onOpen: (c: Change) => void): HTMLTableRowElement {
-  const button = h("button", { type: "button", class: "quiet open" }, `${c.from} → ${c.to}`);
-  button.setAttribute("aria-label", `${c.service}, ${c.from} to ${c.to}: open this decision`);
+  const button = h("button", { type: "button", class: "quiet open" }, `${c.from} → ${c.to}`, h("span", { class: "unseen" }, `, ${c.service}: open this decision`));
   button.addEventListener("click", () => onOpen(c));
   const state = c.error ? h("span", { class: "attention" }, c.error) : c.applied ? null : h("span", { class: "soft small" }, c.mode === "Act" ? "not applied" : `${c.mode ?? "not applied"}: not applied`);
   return h(

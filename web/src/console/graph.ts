@@ -107,14 +107,14 @@ function boxOf(name: string, place: Place, gap: number, onClick: () => void): Bo
     share: h("span", { class: "share soft" }),
     state: h("span", { class: "state" }),
   };
-  const line = (...children: HTMLElement[]) => h("span", { class: "line" }, ...children);
+  const line = (...children: (HTMLElement | null)[]) => h("span", { class: "line" }, ...children);
   const button = h(
     "button",
     { type: "button", class: "service", "aria-pressed": "false", title: name },
     line(h("span", { class: "name" }, name), box.state),
-    line(box.load, box.use),
-    h("span", { class: "gauge" }, box.fill),
-    line(box.pods, box.size),
+    line(h("span", {}, box.load, unseen(" visits, ")), h("span", {}, box.use, unseen(" of its CPU request in use, "))),
+    h("span", { class: "gauge", "aria-hidden": "true" }, box.fill),
+    line(h("span", {}, box.pods, unseen(" ready, ")), h("span", { class: "size-box" }, box.size, unseen(" each, "))),
     line(box.share),
   );
   button.addEventListener("click", onClick);
@@ -124,6 +124,11 @@ function boxOf(name: string, place: Place, gap: number, onClick: () => void): Bo
   button.style.width = `${WIDTH}px`;
   button.style.height = `${HEIGHT}px`;
   return { button, ...box };
+}
+
+/** Words for those who do not see where a figure stands. */
+function unseen(text: string): HTMLElement {
+  return h("span", { class: "unseen" }, text);
 }
 
 /** Beyond this share of what is requested, a service has no room for a burst. */
@@ -144,8 +149,4 @@ function fill(box: Box, of: Service): void {
   box.share.textContent = of.share ? `${percentile(of.share)} share ${seconds(of.share.latency_s)}` : "share of the SLO not known";
   const blocked = of.state && !["Moved", "Recommended"].includes(of.state) ? of.state : "";
   box.state.textContent = blocked;
-  box.button.setAttribute(
-    "aria-label",
-    [of.name, blocked, `${rate(of.rate)} visits`, use === undefined ? "" : `${percent(use)} of its CPU request in use`, `${ready ?? "unknown"} of ${applied ?? "unknown"} replicas ready`, box.size.textContent, box.share.textContent].filter(Boolean).join(", "),
-  );
 }

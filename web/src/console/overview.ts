@@ -1,14 +1,11 @@
 // Every application in one table, what needs attention first.
 
-import { figure, percent } from "../charts/format";
+import { percent } from "../charts/format";
 import { h } from "../base/dom";
 import { budget, keyOf, needsAttention, worst, type Application } from "./data";
 import type { Store } from "./store";
 import type { View } from "./view";
-import { against, bar, budgetText, modeBadge, money, percentile, rungBadge } from "./words";
-
-/** A difference below this share is none. */
-const SAME = 0.005;
+import { against, bar, budgetText, difference, modeBadge, money, percentile, rungBadge } from "./words";
 
 /** Rows that are drawn at once; the filter finds the others. */
 const MOST_ROWS = 200;
@@ -120,6 +117,7 @@ function rowOf(a: Application): HTMLTableRowElement {
   const urgent = needsAttention(a);
   const cell = (name: string, ...children: (Node | string | null)[]) => h("td", { "data-name": name }, ...children);
   const share = o?.over_slo;
+  const shown = o ?? a.objectives[0];
   return h(
     "tr",
     { class: urgent ? "urgent" : "", "data-key": keyOf(a) },
@@ -131,7 +129,7 @@ function rowOf(a: Application): HTMLTableRowElement {
       h("span", { class: "policy-name soft" }, a.policy ?? "no policy yet"),
       ...a.attention.slice(0, 2).map((text) => h("span", { class: "attention" }, text)),
     ),
-    cell("Latency", bar(share, share === undefined ? "plain" : share > 1 ? "bad" : "good", true), h("span", { class: share !== undefined && share > 1 ? "hue-mark strong" : "" }, o ? against(o) : "not measured"), o ? h("span", { class: "soft small kind" }, `${percentile(o)} of ${o.kind}${a.objectives.length > 1 ? `, worst of ${a.objectives.length}` : ""}`) : null),
+    cell("Latency", bar(share, share === undefined ? "plain" : share > 1 ? "bad" : "good", true), h("span", { class: share !== undefined && share > 1 ? "hue-mark strong" : "" }, o ? against(o) : "not measured"), shown ? h("span", { class: "soft small kind" }, `${percentile(shown)} of ${shown.kind}${a.objectives.length > 1 ? `, worst of ${a.objectives.length}` : ""}`) : null),
     cell("Budget", bar(b?.budget_left, b?.budget_left === undefined ? "plain" : b.budget_left < 0.25 ? "bad" : "good"), h("span", { class: (b?.budget_left ?? 1) < 0 ? "hue-mark strong" : "" }, budgetText(b?.budget_left)), b?.attainment !== undefined ? h("span", { class: "soft small" }, `${percent(b.attainment)} within`) : null),
     cell("Cost now", h("span", { class: "strong nowrap" }, money(a.money?.per_hour, a.money?.currency ?? "")), h("span", { class: "soft small" }, "an hour")),
     cell("Against", ...saved(a)),
@@ -143,10 +141,8 @@ function rowOf(a: Application): HTMLTableRowElement {
 function saved(a: Application): (Node | string)[] {
   const base = a.money?.baseline;
   if (!base || !a.money || a.money.per_month === undefined) return [h("span", { class: "soft" }, "no estimate")];
-  const share = base.per_month > 0 ? base.saved / base.per_month : 0;
-  const less = base.saved >= 0;
   return [
-    h("span", { class: `strong ${Math.abs(share) < SAME ? "" : less ? "hue-good" : "hue-mark"}` }, Math.abs(share) < SAME ? "the same" : `${less ? "−" : "+"}${figure(Math.abs(100 * share), 2)} %`),
+    difference(base),
     h("span", { class: "soft small" }, `${money(a.money.per_month, a.money.currency)} a month, ${base.name} ${money(base.per_month, a.money.currency)}`),
   ];
 }

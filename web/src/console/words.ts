@@ -82,6 +82,16 @@ export function bar(share: number | undefined, tone: "good" | "bad" | "plain", t
   return box;
 }
 
+/** A difference below this share is none. */
+const SAME = 0.01;
+
+/** Cost against the rule beside it. */
+export function difference(base: { per_month: number; saved: number }): HTMLElement {
+  const share = base.per_month > 0 ? base.saved / base.per_month : 0;
+  if (Math.abs(share) < SAME) return h("span", { class: "strong" }, "about the same");
+  return h("span", { class: `strong ${share > 0 ? "hue-good" : "hue-mark"}` }, `${share > 0 ? "−" : "+"}${figure(Math.abs(100 * share), 2)} %`);
+}
+
 export function rungBadge(rung: Rung | undefined): HTMLElement {
   if (!rung) return h("span", { class: "soft" }, "–");
   const calm = rung.name === "Primary";
