@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Types of conditions of a LoadLine. All of them except Fleet, Announced, Limited, Drift,
+// Types of conditions of a LoadLine. All of them except Fleet, Announced, Limited, Selected, Drift,
 // RunnerUpAhead and DecisionLog exist once the controller has processed the resource. Ready,
 // Active, Fleet, Announced and DecisionLog are good when true, the others when false.
 const (
@@ -26,6 +26,8 @@ const (
 	// Limited: a quota of the namespace keeps services below what the load needs. It exists
 	// only while one does.
 	ConditionLimited = "Limited"
+	// Selected: what the selector finds is scaled. It exists only with a selector.
+	ConditionSelected = "Selected"
 	// Drift: the application does not behave as its twin, on which the deployment was
 	// judged. It exists only with a twin.
 	ConditionDrift = "Drift"
@@ -126,6 +128,12 @@ const (
 	ReasonEventRunning        = "EventRunning"        // true
 	ReasonEventAhead          = "EventAhead"          // true
 	ReasonEventsNotUnderstood = "EventsNotUnderstood" // the annotation is not; the message says what of it
+)
+
+// Reasons of Selected.
+const (
+	ReasonFound     = "Found"     // true: the message has the services
+	ReasonNotInTwin = "NotInTwin" // workloads that are found are left out, because the twin does not have them
 )
 
 // ReasonQuota is the reason of Limited.

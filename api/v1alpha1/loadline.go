@@ -59,7 +59,10 @@ const (
 
 // LoadLineSpec is the desired behaviour.
 //
-// +kubebuilder:validation:XValidation:rule="self.services.all(s, self.services.exists_one(t, t.targetRef.name == s.targetRef.name && t.targetRef.kind == s.targetRef.kind && t.targetRef.apiVersion == s.targetRef.apiVersion))",message="two services have the same targetRef: each workload may be named once"
+// +kubebuilder:validation:XValidation:rule="!has(self.services) || self.services.all(s, self.services.exists_one(t, t.targetRef.name == s.targetRef.name && t.targetRef.kind == s.targetRef.kind && t.targetRef.apiVersion == s.targetRef.apiVersion))",message="two services have the same targetRef: each workload may be named once"
+// +kubebuilder:validation:XValidation:rule="has(self.selector) || has(self.services) && self.services.size() > 0",message="services is empty and there is no selector: name at least one service, or give a selector"
+// +kubebuilder:validation:XValidation:rule="has(self.selector) == has(self.template)",message="selector and template belong together: the selector finds services, the template has their bounds"
+// +kubebuilder:validation:XValidation:rule="!has(self.selector) || has(self.twin) || self.objectives.all(o, has(o.service) || has(self.services) && self.services.size() > 0)",message="with a selector and without services no service is the first: say in each objective at which service its requests arrive"
 type LoadLineSpec struct {
 	// The service level objectives, for each kind of request. An objective without a
 	// kind applies to all kinds without an objective of their own.
@@ -125,12 +128,21 @@ type LoadLineSpec struct {
 	Guard *GuardSettings `json:"guard,omitempty"`
 
 	// The services that may be scaled, at most 200.
-	// +required
+	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=200
-	Services []Service `json:"services"`
+	Services []Service `json:"services,omitempty"`
+
+	// Workloads of this namespace that may be scaled too, by their labels. Those that
+	// services name are as they say there. Workloads that get the labels later are
+	// added, and those that lose them are left as they are.
+	// +optional
+	Selector *Selector `json:"selector,omitempty"`
+
+	// How the services that the selector finds may be scaled.
+	// +optional
+	Template *Template `json:"template,omitempty"`
 
 	// Announced changes of the load, such as a sale. Policies that forecast take them
 	// into account, so that there is capacity before an event begins. The annotation

@@ -39,6 +39,9 @@ func (l *LoadLine) Pause() Pause {
 	}
 	text := l.Annotations[PausedAnnotation]
 	all, named, unknown := readPause(text, known)
+	if l.Spec.Selector != nil { // a service that is not found now is paused when it is
+		named, unknown = append(named, unknown...), nil
+	}
 	switch {
 	case len(unknown) > 0:
 		return Pause{All: true, Reason: ReasonAnnotationNotUnderstood, Why: fmt.Sprintf(

@@ -63,3 +63,18 @@ func TestWorkloadPaused(t *testing.T) {
 		t.Error("paused without an annotation")
 	}
 }
+
+// With a selector a service may be named that is not found at present: it is paused when it is. Without
+// one the name is a mistake, and everything is paused until it is corrected.
+func TestPauseOfWhatASelectorMayFind(t *testing.T) {
+	l := &v1alpha1.LoadLine{}
+	l.Annotations = map[string]string{v1alpha1.PausedAnnotation: "later"}
+	l.Spec.Services = []v1alpha1.Service{{Name: "web"}}
+	if p := l.Pause(); !p.All {
+		t.Errorf("without a selector: %+v", p)
+	}
+	l.Spec.Selector = &v1alpha1.Selector{}
+	if p := l.Pause(); p.All || len(p.Services) != 1 || p.Services[0] != "later" {
+		t.Errorf("with a selector: %+v", p)
+	}
+}

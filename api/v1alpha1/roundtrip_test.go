@@ -55,7 +55,7 @@ func TestAbsentIsNotWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"metadata":{},"spec":{"objectives":null,"services":null}}`
+	want := `{"metadata":{},"spec":{"objectives":null}}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}

@@ -131,6 +131,10 @@ type Service struct {
 	// loadline.dev/paused on its workload has the same effect.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+
+	// Selected: spec.selector found it. It is part of no resource: the controller
+	// completes the list of services in memory.
+	Selected bool `json:"-"`
 }
 
 // TargetRef is a workload in the resource's namespace with a scale subresource.

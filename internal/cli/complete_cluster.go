@@ -89,6 +89,9 @@ func servicesOf(c *cobra.Command, args []string, typed string) ([]string, cobra.
 			for _, s := range all.Items[i].Spec.Services {
 				names = append(names, s.Name)
 			}
+			for _, s := range all.Items[i].Status.Services { // those that a selector finds
+				names = append(names, s.Name)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/loadline/loadline/api/v1alpha1"
 	"github.com/loadline/loadline/internal/console"
+	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -124,14 +125,14 @@ func (f *pluginFlags) one(ctx context.Context, name string) (*v1alpha1.LoadLine,
 		if name != "" { // some may read one, and not list all
 			var l v1alpha1.LoadLine
 			err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: name}, &l)
-			return &l, pluginError(err)
+			return f.completed(ctx, &l), pluginError(err)
 		}
 		return nil, pluginError(err)
 	}
 	var names []string
 	for i := range list.Items {
 		if l := &list.Items[i]; l.Name == name || name == "" && len(list.Items) == 1 {
-			return l, nil
+			return f.completed(ctx, l), nil
 		}
 		names = append(names, list.Items[i].Name)
 	}
@@ -142,6 +143,14 @@ func (f *pluginFlags) one(ctx context.Context, name string) (*v1alpha1.LoadLine,
 		return nil, Usagef("the namespace %s has several LoadLines: name one of %s", f.namespace, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("the namespace %s has no LoadLine %q%s", f.namespace, name, suggest.Hint(name, names))
+}
+
+// completed has the services that the selector finds, for users who may list workloads.
+func (f *pluginFlags) completed(ctx context.Context, l *v1alpha1.LoadLine) *v1alpha1.LoadLine {
+	if full, err := kube.Completed(ctx, f.client, l); err == nil {
+		return full
+	}
+	return l
 }
 
 // withService finds the LoadLine of a service, if none is named.
@@ -155,9 +164,10 @@ func (f *pluginFlags) withService(ctx context.Context, name, service string) (*v
 	}
 	var known []string
 	for i := range list.Items {
-		for _, s := range list.Items[i].Spec.Services {
+		l := f.completed(ctx, &list.Items[i])
+		for _, s := range l.Spec.Services {
 			if s.Name == service {
-				return &list.Items[i], nil
+				return l, nil
 			}
 			known = append(known, s.Name)
 		}

@@ -30,8 +30,8 @@ func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, 
 func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
 
 // notAlways are the conditions that do not concern every application.
-var notAlways = []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift,
-	v1alpha1.ConditionRunnerUpAhead, v1alpha1.ConditionDecisionLog}
+var notAlways = []string{v1alpha1.ConditionFleet, v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionSelected,
+	v1alpha1.ConditionDrift, v1alpha1.ConditionRunnerUpAhead, v1alpha1.ConditionDecisionLog}
 
 // setConditions sets conditions in a status. Their transition times change only with
 // them.
@@ -39,7 +39,8 @@ func setConditions(status *v1alpha1.LoadLineStatus, generation int64, now time.T
 	for _, kind := range []string{
 		v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFallback,
 		v1alpha1.ConditionPaused, v1alpha1.ConditionConflict, v1alpha1.ConditionStale, v1alpha1.ConditionFleet,
-		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionDrift, v1alpha1.ConditionRunnerUpAhead,
+		v1alpha1.ConditionAnnounced, v1alpha1.ConditionLimited, v1alpha1.ConditionSelected, v1alpha1.ConditionDrift,
+		v1alpha1.ConditionRunnerUpAhead,
 		v1alpha1.ConditionDecisionLog,
 	} {
 		v, found := verdicts[kind]
@@ -102,6 +103,9 @@ func (v *view) conditions(l *v1alpha1.LoadLine, model decider, forbidden error) 
 	}
 	if a := v.announcedVerdict(); a.reason != "" {
 		c[v1alpha1.ConditionAnnounced] = a
+	}
+	if s := v.selectedVerdict(l); s.reason != "" {
+		c[v1alpha1.ConditionSelected] = s
 	}
 	if v.limited != "" {
 		c[v1alpha1.ConditionLimited] = yes(v1alpha1.ReasonQuota, v.limited)

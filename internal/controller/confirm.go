@@ -60,7 +60,11 @@ func (r *runner) resume(ctx context.Context) error {
 		r.startFrom(&now)
 	}
 	if now.Generation >= l.Generation {
-		r.latest.Store(&now)
+		full, err := r.c.complete(ctx, &now)
+		if err != nil {
+			return err
+		}
+		r.latest.Store(full)
 	}
 	return nil
 }

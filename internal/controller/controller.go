@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -169,14 +170,18 @@ func (c *Controller) reconcile(ctx context.Context, name types.NamespacedName) (
 		c.end(name)
 		return c.release(ctx, &l)
 	}
-	c.adopt(ctx, name, &l)
+	full, err := c.complete(ctx, &l)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	c.adopt(ctx, name, full)
 	return reconcile.Result{}, nil
 }
 
 // ours reports whether this process runs a LoadLine, or another agent does.
 func (c *Controller) ours(l *v1alpha1.LoadLine) bool { return l.Labels[v1alpha1.AgentLabel] == c.Agent }
 
-// adopt a LoadLine as it is now. A change of its spec or of its class restarts it, with
+// adopt a LoadLine as it is now. A change of its spec, of what its selector finds or of its class restarts it, with
 // what the status remembers; the next pass sees anything else.
 func (c *Controller) adopt(ctx context.Context, name types.NamespacedName, l *v1alpha1.LoadLine) {
 	r := c.runnerOf(name)
@@ -185,7 +190,7 @@ func (c *Controller) adopt(ctx context.Context, name types.NamespacedName, l *v1
 		switch {
 		case was.UID == l.UID && was.Generation > l.Generation:
 			return // the cache is behind what the runner has read
-		case was.UID == l.UID && was.Generation == l.Generation && !c.classChanged(ctx, r):
+		case was.UID == l.UID && was.Generation == l.Generation && sameServices(was, l) && !c.classChanged(ctx, r):
 			r.latest.Store(l)
 			r.poke()
 			return
@@ -266,6 +271,8 @@ func (c *Controller) SetupWithManager(m ctrl.Manager) error {
 	}
 	b := ctrl.NewControllerManagedBy(m).
 		For(&v1alpha1.LoadLine{}).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(c.selecting), builder.WithPredicates(labelled)).
+		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(c.selecting), builder.WithPredicates(labelled)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.sizesOf), builder.WithPredicates(created)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 8})
 	if !c.classless {

@@ -37,6 +37,11 @@ type ServiceFinding struct {
 // written either.
 func (c *Controller) Once(ctx context.Context, l *v1alpha1.LoadLine) Finding {
 	f := Finding{LoadLine: l.Namespace + "/" + l.Name, Mode: l.Spec.Mode}
+	l, err := c.complete(ctx, l)
+	if err != nil {
+		f.Error = err.Error()
+		return f
+	}
 	a, err := c.open(ctx, l, func() *v1alpha1.LoadLine { return l })
 	if err != nil {
 		f.Error = err.Error()

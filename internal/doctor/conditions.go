@@ -95,6 +95,8 @@ var remedies = map[string]remedy{
 		"message says"},
 	// Limited
 	v1alpha1.ReasonQuota: {Warning, "raise the quota (kubectl -n NS edit resourcequota), or lower the load or the requests of other pods"},
+	// Selected
+	v1alpha1.ReasonNotInTwin: {Warning, "fit a twin to a later history, which has the service, or put it in spec.selector.except"},
 	// Drift
 	v1alpha1.ReasonDriftCPU:     {Warning, judgeAgain},
 	v1alpha1.ReasonDriftMix:     {Warning, judgeAgain},

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
+	"github.com/loadline/loadline/internal/kube"
 	"github.com/loadline/loadline/internal/suggest"
 )
 
@@ -109,7 +110,9 @@ func (e *exam) survey(ctx context.Context) {
 			e.unseen(a, "loadlines", "LoadLines of all namespaces", err, "; or name some: loadline doctor NAMESPACE/NAME")
 			return
 		}
-		e.lines = list.Items
+		for i := range list.Items {
+			e.lines = append(e.lines, *e.completed(ctx, a, &list.Items[i]))
+		}
 		if len(e.lines) == 0 {
 			a.note("loadlines", "kubectl apply -n NAMESPACE -f deploy/samples/first-look.yaml, after naming your services in it",
 				"There is no LoadLine yet, so Loadline scales nothing.")
@@ -121,13 +124,23 @@ func (e *exam) survey(ctx context.Context) {
 		err := e.Reader.Get(ctx, n, &l)
 		switch {
 		case err == nil:
-			e.lines = append(e.lines, l)
+			e.lines = append(e.lines, *e.completed(ctx, a, &l))
 		case apierrors.IsNotFound(err):
 			a.fault("loadlines", fmt.Sprintf("kubectl get loadlines -n %s", n.Namespace), "There is no LoadLine %s.", n)
 		default:
 			e.unseen(a, "loadlines", "LoadLine "+n.String(), err, "")
 		}
 	}
+}
+
+// completed is a LoadLine with the services that its selector finds.
+func (e *exam) completed(ctx context.Context, a about, l *v1alpha1.LoadLine) *v1alpha1.LoadLine {
+	full, err := kube.Completed(ctx, e.Reader, l)
+	if err != nil {
+		e.unseen(a, "loadlines", "the workloads that LoadLine "+key(l)+" selects", err, "")
+		return l
+	}
+	return full
 }
 
 // any reports whether any service of any LoadLine satisfies a condition.
@@ -221,6 +234,11 @@ func (e *exam) neighbours(ctx context.Context, namespace string) ([]v1alpha1.Loa
 	if !s.lines.done {
 		var list v1alpha1.LoadLineList
 		s.lines.err = e.Reader.List(ctx, &list, client.InNamespace(namespace))
+		for i := range list.Items {
+			if full, err := kube.Completed(ctx, e.Reader, &list.Items[i]); err == nil {
+				list.Items[i] = *full
+			}
+		}
 		s.lines.items, s.lines.done = list.Items, true
 	}
 	return s.lines.items, s.lines.err

@@ -46,8 +46,17 @@ func (w *Workloads) conflicts(ctx context.Context) (conflicts, error) {
 	c.verticals(w, vpas)
 	var others v1alpha1.LoadLineList
 	err4 := w.list(ctx, &others, "LoadLines")
+	var err5 error
+	for i := range others.Items {
+		full, err := Completed(ctx, w.client, &others.Items[i])
+		if err != nil {
+			err5 = err
+			continue
+		}
+		others.Items[i] = *full // the list is ours, its elements are the cache's and stay as they are
+	}
 	c.loadLines(w, others.Items)
-	return c, errors.Join(err1, err2, err3, err4)
+	return c, errors.Join(err1, err2, err3, err4, err5)
 }
 
 // autoscalers finds every HPA on a managed workload, except those that never change

@@ -16,10 +16,17 @@ import (
 // objective names none.
 const AllRequests = "all requests"
 
+// mostServices is the limit of the schema.
+const mostServices = 200
+
 // build returns the application: the twin with the user's settings, or one made
 // of the user's settings alone.
 func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults) {
 	defer a.checkQueues(l, f)
+	if n := len(l.Spec.Services); n > mostServices {
+		f.add("spec.selector: there are %d services with those that it finds, at most %d are possible: divide them over several LoadLines", n,
+			mostServices)
+	}
 	if twin != nil {
 		a.App = copyApp(twin)
 		a.objectivesOfTwin(l, f)
@@ -37,8 +44,16 @@ func (a *Application) build(l *v1alpha1.LoadLine, twin *loadline.App, f *faults)
 		s, field := &l.Spec.Services[j], fmt.Sprintf("spec.services[%d]", j)
 		i := a.App.ServiceIndex(s.Name)
 		switch {
+		case i < 0 && s.Selected: // that a workload got a label must not end all scaling
+			a.LeftOut = append(a.LeftOut, s.Name)
+			continue
 		case i < 0:
 			f.add("%s.name: the twin has no service %q%s", field, s.Name, suggest.Hint(s.Name, known))
+			continue
+		case a.Targets[i] != nil && s.Selected:
+			f.add("spec.selector: it finds %s %s, and service %q is %s already: set the annotation %s of one of the two to the name that "+
+				"the metrics have, or put it in spec.selector.except", s.TargetRef.Kind, s.TargetRef.Name, s.Name,
+				a.Targets[i].TargetRef.Kind+" "+a.Targets[i].TargetRef.Name, v1alpha1.ServiceAnnotation)
 			continue
 		case a.Targets[i] != nil:
 			f.add("%s.name: service %q occurs twice", field, s.Name)
@@ -74,6 +89,9 @@ func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 			continue
 		}
 		entry := 0
+		if o.Service == "" && l.Spec.Selector != nil && (len(l.Spec.Services) == 0 || l.Spec.Services[0].Selected) {
+			f.add("%s.service: is required with a selector and without services, of which none is the first", field)
+		}
 		if o.Service != "" {
 			entry = a.App.ServiceIndex(o.Service)
 			if entry < 0 { // the entry service need not be scaled by Loadline
@@ -87,7 +105,11 @@ func (a *Application) skeleton(l *v1alpha1.LoadLine, f *faults) {
 		})
 		a.Sources = append(a.Sources, sourceOf(o))
 	}
-	if len(a.App.Services) == 0 {
+	switch {
+	case len(l.Spec.Services) > 0:
+	case l.Spec.Selector != nil:
+		f.add("spec.selector: no Deployment or StatefulSet of namespace %s has these labels", l.Namespace)
+	case len(a.App.Services) == 0:
 		f.add("spec.services: is empty, at least one service is required")
 	}
 	if len(a.App.Kinds) == 0 {

@@ -30,6 +30,8 @@ type Application struct {
 	// Sources state where each of App.Kinds is measured.
 	Sources []Source
 	Axes    guard.Axes
+	// LeftOut are services that the selector found and the twin does not have.
+	LeftOut []string
 	Guard   guard.Settings
 	// Needs of the loop: the interval, and the scrape interval if it is set. Policies
 	// have their own.

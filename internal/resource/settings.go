@@ -14,6 +14,9 @@ import (
 func settings(l *v1alpha1.LoadLine, app *loadline.App, f *faults) guard.Settings {
 	set := guard.Defaults()
 	for i := range l.Spec.Services {
+		if s := &l.Spec.Services[i]; s.Selected && app.ServiceIndex(s.Name) < 0 {
+			continue // the twin does not have it
+		}
 		if s := &l.Spec.Services[i]; s.Floor != nil {
 			if set.Floor == nil {
 				set.Floor = map[string]guard.Safe{}

@@ -99,7 +99,6 @@ var refusals = []struct{ name, change, want string }{
 		`spec.events[1]: Duplicate value: {"name":"sale"}`},
 
 	// Services.
-	{"no service", `spec.services: []`, `spec.services in body should have at least 1 items`},
 	{"one service twice", `spec.services[1].name: web`, `spec.services[1]: Duplicate value: {"name":"web"}`},
 	{"one workload twice", `spec.services[1].targetRef.name: web`, `spec: two services have the same targetRef`},
 	{"a name with a meaning", `spec.services[1].name: "true"`, `spec.services[1].name: is a reserved value of the annotation`},
@@ -139,6 +138,33 @@ var refusals = []struct{ name, change, want string }{
 	{"only the class scales a Knative Service", "spec.services[0].targetRef.apiVersion: serving.knative.dev/v1\nspec.services[0].targetRef.kind: Service",
 		`spec.services[0]: movedBy Knative is for a Knative Service`},
 	{"recreate for nothing", `spec.services[1].resize: InPlaceOrRecreate`, `spec.services[1]: InPlaceOrRecreate is about sizes`},
+	{"nothing to scale", `spec.services: []`, `spec: services is empty and there is no selector`},
+	{"a selector without bounds", `spec.selector: {matchLabels: {app: shop}}`, `spec: selector and template belong together`},
+	{"no first service", "spec.services: absent\nspec.twin: absent\nspec.selector: {matchLabels: {app: shop}}\n" +
+		"spec.template: {bounds: {replicas: {max: 3}}}",
+		`spec: with a selector and without services no service is the first`},
+	{"a label that is too long", "spec.selector: {matchLabels: {" + strings.Repeat("a", 318) + ": shop}}\nspec.template: {bounds: {replicas: {max: 3}}}",
+		`spec.selector.matchLabels: the key of a label has at most 317 characters`},
+	{"everything is selected", "spec.selector: {matchLabels: {}}\nspec.template: {bounds: {replicas: {max: 3}}}",
+		`spec.selector.matchLabels in body should have at least 1 properties`},
+	{"a template with bounds in the wrong order",
+		"spec.selector: {matchLabels: {app: shop}}\nspec.template: {bounds: {replicas: {min: 4, max: 3}, cpu: {min: 2, max: 1}, " +
+			"memory: {min: 2Gi, max: 1Gi}}}",
+		"spec.template.bounds.replicas: bounds.replicas.min (4) is above max (3)\nspec.template.bounds.cpu: bounds.cpu.min (2) is above max " +
+			"(1)\nspec.template.bounds.memory: bounds.memory.min (2Gi) is above max (1Gi)"},
+	{"a template with bounds near zero",
+		"spec.selector: {matchLabels: {app: shop}}\nspec.template: {bounds: {replicas: {max: 3}, cpu: {min: 100u, max: 1}, " +
+			"memory: {min: 64, max: 1Gi}}}",
+		"spec.template.bounds.cpu: bounds.cpu.min (100u) must be at least 1m\nspec.template.bounds.memory: bounds.memory.min (64) must be at " +
+			"least 1Mi"},
+	{"a template of nothing", "spec.selector: {matchLabels: {app: shop}}\nspec.template: {axes: [VerticalLimits], bounds: {replicas: {max: 3}}}",
+		`spec.template: a vertical axis needs bounds.cpu or bounds.memory`},
+	{"a template that recreates for nothing",
+		"spec.selector: {matchLabels: {app: shop}}\nspec.template: {resize: InPlaceOrRecreate, bounds: {replicas: {max: 3}}}",
+		`spec.template: InPlaceOrRecreate is about sizes`},
+	{"a template with a floor above the roof",
+		"spec.selector: {matchLabels: {app: shop}}\nspec.template: {floor: {replicas: 4}, bounds: {replicas: {max: 3}}}",
+		`spec.template: floor.replicas (4) is above bounds.replicas.max (3)`},
 	{"a topic of nobody", `spec.services[2].queue: {type: Kafka, name: mails}`, `spec.services[2].queue: consumerGroup is required for Kafka`},
 	{"a group of SQS", `spec.services[2].queue: {type: SQS, name: mails, consumerGroup: g}`,
 		`spec.services[2].queue: consumerGroup is required for Kafka`},

@@ -31,7 +31,11 @@ func (h *Handover) Step(ctx context.Context) (*Action, error) {
 	var l v1alpha1.LoadLine
 	switch err := h.Client.Get(ctx, h.Name, &l); {
 	case err == nil:
-		s.LoadLine = &l
+		full, err := kube.Completed(ctx, h.Client, &l)
+		if err != nil {
+			return nil, err
+		}
+		s.LoadLine = full
 	case !apierrors.IsNotFound(err):
 		return nil, err
 	}
