@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/api/v1alpha1"
@@ -210,10 +211,14 @@ func (s *Server) judgedWithTwin(ctx context.Context, l *v1alpha1.LoadLine, m *Mo
 	}
 	var c corev1.ConfigMap
 	if err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: l.Spec.Twin.Name}, &c); err != nil {
-		if client.IgnoreNotFound(err) != nil {
+		switch {
+		case apierrors.IsNotFound(err):
+			m.Notes = append(m.Notes, fmt.Sprintf("the ConfigMap %s of the twin does not exist", l.Spec.Twin.Name))
+		case apierrors.IsForbidden(err):
+			m.Notes = append(m.Notes, fmt.Sprintf("the controller may not read the ConfigMap %s of the twin", l.Spec.Twin.Name))
+		default:
 			return err
 		}
-		m.Notes = append(m.Notes, fmt.Sprintf("the ConfigMap %s of the twin does not exist", l.Spec.Twin.Name))
 		return nil
 	}
 	text, has := c.Data[portfolio.JudgedFile]

@@ -132,6 +132,7 @@ async function pictures(page, view) {
   // An earlier one: what then came is known.
   await page.locator(".changes .open").nth(4).click();
   await page.waitForSelector(".decision-body[data-done]");
+  await page.setViewportSize({ width: view.width, height: 1180 });
   await page.locator("dialog").screenshot({ path: name("decision") });
   await page.keyboard.press("Escape");
   await page.goto(`${origin}#/shop/reviews/models`);
@@ -201,19 +202,18 @@ async function live(page) {
   // A mark on the replicas opens the decision.
   const replicas = page.locator(".panel", { hasText: "Replicas" }).locator(".u-over");
   await replicas.scrollIntoViewIfNeeded();
-  const area = await replicas.boundingBox();
-  let opened = false;
-  scan: for (let x = 4; x < area.width; x += 6) {
-    for (let y = 6; y < area.height; y += 9) {
-      await replicas.evaluate((element, [x, y]) => element.dispatchEvent(new MouseEvent("mousemove", { clientX: element.getBoundingClientRect().left + x, clientY: element.getBoundingClientRect().top + y, bubbles: true })), [x, y]);
-      if ((await replicas.evaluate((element) => element.style.cursor)) === "pointer") {
-        await page.mouse.click(area.x + x, area.y + y);
-        opened = true;
-        break scan;
+  const spot = await replicas.evaluate((element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    for (let x = 2; x < width; x += 4) {
+      for (let y = 4; y < height; y += 6) {
+        element.dispatchEvent(new MouseEvent("mousemove", { clientX: left + x, clientY: top + y, bubbles: true }));
+        if (element.style.cursor === "pointer") return { x, y };
       }
     }
-  }
-  assert.ok(opened, "no decision is marked on the replicas");
+    return null;
+  });
+  assert.ok(spot, "no decision is marked on the replicas");
+  await replicas.click({ position: spot });
   await page.waitForSelector(".decision-body[data-done]");
   assert.match(await page.locator("#decision-title").textContent(), /^frontend: .* → /);
   await page.getByRole("button", { name: "Close" }).click();

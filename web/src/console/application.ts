@@ -88,7 +88,7 @@ export function application(store: Store, of: { namespace: string; name: string 
       const now = await ask<Detail>(pathOf(of), {}, life.signal);
       if (!service) service = busiest(now);
       const [series, made] = await Promise.all([
-        load(of, service, span, past, life.signal),
+        load({ ...of, decided: now.decided }, service, span, past, life.signal),
         ask<{ changes: Change[] }>(`${pathOf(of)}/changes`, { since: `${span}s`, limit: "500" }, life.signal),
       ]);
       if (mine !== round) return; // another stretch or service was chosen meanwhile

@@ -10,6 +10,8 @@ const AGAIN_SECONDS = 240;
 const AHEAD_SECONDS = 600;
 
 export interface Past {
+  /** When it was asked for, by the reader's clock in ms. */
+  asked: number;
   /** Unix seconds, without gaps: a step without a measurement has nulls. */
   t: number[];
   step: number;
@@ -21,16 +23,22 @@ export interface Past {
   complete: boolean;
 }
 
-/** Asks for the whole window, or with `before` for its end only. */
-export async function load(app: Pick<Application, "namespace" | "name">, service: string, span: number, before: Past | null, signal: AbortSignal): Promise<Past> {
-  const seconds = before ? AGAIN_SECONDS : span;
+/** Asks for the whole window, or with `before` for what came since and its end. */
+export async function load(app: Pick<Application, "namespace" | "name" | "decided">, service: string, span: number, before: Past | null, signal: AbortSignal): Promise<Past> {
+  const asked = Date.now();
+  let seconds = span;
+  if (before) {
+    // By the reader's clock, which runs while the page is not seen, and by that of the decisions.
+    const decided = app.decided ? Date.parse(app.decided) / 1000 - (before.t[before.t.length - 1] ?? 0) : 0;
+    seconds = Math.min(span, Math.ceil(Math.max((asked - before.asked) / 1000, decided)) + AGAIN_SECONDS);
+  }
   const series = await ask<Series>(`${pathOf(app)}/series`, { since: `${seconds}s`, service }, signal);
-  const fresh = columns(series, service);
+  const fresh = columns(series, service, asked);
   return before ? join(before, fresh, span) : fresh;
 }
 
 /** Fills the steps that are not there. */
-function columns(s: Series, service: string): Past {
+function columns(s: Series, service: string, asked: number): Past {
   const t: number[] = [];
   const from: number[] = [];
   s.times.forEach((at, i) => {
@@ -45,6 +53,7 @@ function columns(s: Series, service: string): Past {
   const of = s.services.find((o) => o.service === service);
   const requested = of?.cpu_request_cores.map((cores, i) => (cores === null || of.replicas_ready[i] == null ? null : cores * of.replicas_ready[i]!));
   return {
+    asked,
     t,
     step: s.step_s,
     kinds: new Map(s.kinds.map((k) => [k.kind, { rate: spread(k.rate), latency: spread(k.latency_s), over: spread(k.over_slo) }])),
@@ -70,7 +79,7 @@ function columns(s: Series, service: string): Past {
 /** Puts the end of `fresh` in the place of that of `old`, and drops what is older than the span. */
 function join(old: Past, fresh: Past, span: number): Past {
   const first = fresh.t[0];
-  if (first === undefined) return old;
+  if (first === undefined) return { ...old, asked: fresh.asked };
   const end = fresh.t[fresh.t.length - 1]!;
   const overlap = old.t.findIndex((t) => t >= first);
   const kept = overlap < 0 ? old.t.length : overlap;
