@@ -52,6 +52,9 @@ func Start(t testing.TB) *Node {
 	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250"}
 	socket := n.startContainerd(t, images)
 	n.startKubelet(t, filepath.Join(bin, "kubelet"), socket, user)
+	if err := keepPods(); err != nil {
+		t.Fatal(err)
+	}
 	n.startProxy(t, filepath.Join(bin, "kube-proxy"))
 	return n
 }
@@ -162,7 +165,7 @@ imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 `, os.Getenv(nameVariable), socket, nodeAddress, pki, pki, pki, n.Dir()))
 	n.Server(t, "kubelet", program, "--config="+config, "--kubeconfig="+kubeconfig, "--root-dir="+filepath.Join(n.Dir(), "kubelet"),
-		"--hostname-override="+Name, "--node-ip="+nodeAddress, "--v=2")
+		"--hostname-override="+Name, "--node-ip="+nodeAddress, "--housekeeping-interval=2s", "--v=2")
 	cluster.Eventually(t, "the node", func() error {
 		var node corev1.Node
 		if err := n.Client(t, cluster.Admin).Get(t.Context(), types.NamespacedName{Name: Name}, &node); err != nil {

@@ -150,23 +150,24 @@ func servedBy(ctx context.Context, ip string) (float64, error) {
 }
 
 // others is a count of the CPU seconds that processes outside these namespaces have used.
-func others() (float64, error) {
+func others(t testing.TB) float64 {
+	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	fields := strings.Fields(first) // cpu user nice system idle iowait irq softirq steal ...
 	if len(fields) < 8 {
-		return 0, fmt.Errorf("read /proc/stat: %q", first)
+		t.Fatalf("read /proc/stat: %q", first)
 	}
 	busy, err := ticks(fields[1], fields[2], fields[3], fields[6], fields[7])
 	if err != nil {
-		return 0, fmt.Errorf("read /proc/stat: %w", err)
+		t.Fatalf("read /proc/stat: %v", err)
 	}
 	processes, err := filepath.Glob("/proc/[0-9]*/stat") // those of these namespaces
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
 	for _, path := range processes {
 		text, err := os.ReadFile(path)
@@ -176,15 +177,15 @@ func others() (float64, error) {
 		// PID (NAME) STATE ...: user and system time are fields 14 and 15, those of ended children 16 and 17.
 		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:])
 		if len(fields) < 15 {
-			return 0, fmt.Errorf("read %s: %d fields after the name", path, len(fields))
+			t.Fatalf("read %s: %d fields after the name", path, len(fields))
 		}
 		ours, err := ticks(fields[11], fields[12])
 		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", path, err)
+			t.Fatalf("read %s: %v", path, err)
 		}
 		busy -= ours
 	}
-	return busy, nil
+	return busy
 }
 
 func ticks(fields ...string) (float64, error) {
