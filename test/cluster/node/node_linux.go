@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/test/cluster"
 	"github.com/loadline/loadline/test/cluster/binaries"
@@ -30,6 +31,8 @@ type Node struct {
 	*cluster.Cluster
 	// Kubelet is its address, for HTTPS with a token of Admin.
 	Kubelet string
+
+	admin client.Client
 }
 
 // Start runs a control plane, containerd, the kubelet and kube-proxy for one test, which it skips where that is
@@ -49,7 +52,7 @@ func Start(t testing.TB) *Node {
 	}
 	user := cluster.User{Name: "system:node:" + Name, Groups: []string{"system:nodes"}}
 	c := cluster.Start(t, cluster.Options{NoNodes: true, Users: []cluster.User{user, proxyUser}})
-	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250"}
+	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250", admin: c.Client(t, cluster.Admin)}
 	socket := n.startContainerd(t, images)
 	n.startKubelet(t, filepath.Join(bin, "kubelet"), socket, user)
 	if err := keepPods(); err != nil {
@@ -91,7 +94,7 @@ func (n *Node) file(t testing.TB, name, text string) string {
 func (n *Node) startContainerd(t testing.TB, images []string) string {
 	t.Helper()
 	dir := filepath.Join(n.Dir(), "containerd")
-	socket := "/run/containerd-node.sock" // the path of a socket must be short
+	socket := "/run/containerd/containerd.sock" // cAdvisor asks there for the names of containers; /run is ours
 	n.file(t, "cni/10-bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "pods0",
 "isGateway": true, "isDefaultGateway": true, "ipMasq": false,
 "ipam": {"type": "host-local", "ranges": [[{"subnet": %q}]], "dataDir": %q}}]}`, podAddresses, dir+"/ipam"))

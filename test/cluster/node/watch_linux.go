@@ -20,7 +20,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/lab/realapp"
-	"github.com/loadline/loadline/test/cluster"
 )
 
 // containerOf a pod that runs; "" if it does not.
@@ -70,7 +69,7 @@ func (d *Deployed) apply(t testing.TB, service string, s loadline.Setting) error
 	patch := fmt.Appendf(nil, `{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%.0fm"},"limits":{"cpu":"%.0fm"}}}]}}`,
 		1000*s.CPURequest.Value, 1000*s.CPULimit.Value)
 	for _, pod := range d.node.Pods(t, d.Namespace, service) {
-		err := d.node.Client(t, cluster.Admin).SubResource("resize").Patch(t.Context(), &pod, client.RawPatch(types.StrategicMergePatchType, patch))
+		err := d.node.admin.SubResource("resize").Patch(t.Context(), &pod, client.RawPatch(types.StrategicMergePatchType, patch))
 		if err != nil {
 			return err
 		}
