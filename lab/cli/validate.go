@@ -9,25 +9,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loadline/loadline/internal/atomicfile"
 	"github.com/loadline/loadline/internal/cli"
 	"github.com/loadline/loadline/internal/suggest"
 	"github.com/loadline/loadline/lab/validate"
 )
 
 // validations in the order in which they are printed.
-var validations = []string{"cfs", "contention", "neighbours", "openfaas", "hotel"}
+var validations = []string{"cfs", "contention", "node", "neighbours", "openfaas", "hotel"}
 
 func newValidate() *cobra.Command {
-	var data string
+	var data, predict string
 	var output cli.Format
 	c := &cobra.Command{
-		Use:   "validate [cfs|contention|neighbours|openfaas|hotel]",
+		Use:   "validate [cfs|contention|node|neighbours|openfaas|hotel]",
 		Short: "Compare the simulator with measured data",
 		Long: `Compares the simulator with measurements: the fitted parameters, the errors on data
 that was not fitted, and trivial predictors as baselines:
 
   cfs         processes under a kernel CPU quota (our own data, built in; seconds)
   contention  processes that compete for CPU, in both engines (our own data, built in)
+  node        real pods under a kubelet, as predicted before they were measured (built in)
   neighbours  how much the CPU of production machines varies, and that of simulated ones
   openfaas    serverless functions on one node (about a minute)
   hotel       a call graph behind a load generator with few connections (seconds)
@@ -38,10 +40,17 @@ folder --data; docs/validation.md names their sources.`,
   loadline-lab validate hotel --data ../shared/data/validation --output json`,
 		Args: func(c *cobra.Command, args []string) error { return oneOf(c, args, validations) },
 		RunE: func(c *cobra.Command, args []string) error {
+			if predict != "" {
+				if !slices.Equal(args, []string{"node"}) {
+					return cli.Usagef("--predict is for the name node only, got %q", args)
+				}
+				return atomicfile.Write(predict, validate.PredictNode)
+			}
 			return runValidations(c.Context(), c.OutOrStdout(), args, data, &output)
 		},
 	}
 	c.Flags().StringVar(&data, "data", "../shared/data/validation", "folder of the measured data that is not built in")
+	c.Flags().StringVar(&predict, "predict", "", "for node: write what the event engine predicts to this file, before it is measured")
 	output.Add(c.Flags())
 	return c
 }
@@ -103,6 +112,8 @@ func validation(ctx context.Context, name, data string) (textWriter, error) {
 		return validate.CFS(ctx, validate.DefaultCFS)
 	case "contention":
 		return validate.Contention(ctx, validate.DefaultContention)
+	case "node":
+		return validate.Node(ctx)
 	case "neighbours":
 		return validate.Neighbours(ctx, validate.NeighboursOptions{Data: data})
 	case "openfaas":

@@ -14,3 +14,14 @@ var ContentionPairs string
 //
 //go:embed contention/runs.csv
 var ContentionRuns string
+
+// NodePredicted is what the event engine predicted of real pods before they were measured:
+// `loadline-lab validate node --predict FILE` writes it.
+//
+//go:embed node/predicted.csv
+var NodePredicted string
+
+// NodeMeasured is what was measured of them: `make study-node` writes it.
+//
+//go:embed node/measured.csv
+var NodeMeasured string

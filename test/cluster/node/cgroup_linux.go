@@ -22,6 +22,35 @@ func cgroupsTwo() (bool, error) {
 	return false, nil
 }
 
+// keepPods keeps all pods to the core that is named for them, once the kubelet has made its folders:
+// it wants to give them all cores at first.
+func keepPods() error {
+	core := os.Getenv(coresVariable)
+	if core == "" {
+		return nil
+	}
+	two, err := cgroupsTwo()
+	if err != nil {
+		return err
+	}
+	// Whatever else runs on that core waits.
+	root := filepath.Join(cgroupRoot, os.Getenv(nameVariable), "kubepods")
+	if two {
+		return errors.Join(os.WriteFile(filepath.Join(root, "cpuset.cpus"), []byte(core), 0o644),
+			os.WriteFile(filepath.Join(filepath.Dir(root), "cpu.weight"), []byte("10000"), 0o644))
+	}
+	err = os.WriteFile(filepath.Join(cgroupRoot, "cpu", os.Getenv(nameVariable), "cpu.shares"), []byte("262144"), 0o644)
+	root = filepath.Join(cgroupRoot, "cpuset", os.Getenv(nameVariable), "kubepods")
+	faults := []error{err}
+	for _, folder := range []string{"burstable", "besteffort", ""} { // a child may not have more than its parent
+		err := os.WriteFile(filepath.Join(root, folder, "cpuset.cpus"), []byte(core), 0o644)
+		if !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // Counters of a container, as its cgroups have them.
 type Counters struct {
 	CPUSeconds         float64

@@ -11,7 +11,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/lab/realapp"
-	"github.com/loadline/loadline/test/cluster"
 )
 
 // Deployed is an application of real pods.
@@ -59,7 +58,7 @@ func (d *Deployed) findAddresses(t testing.TB) {
 	for i := range d.App.Services {
 		var s corev1.Service
 		name := types.NamespacedName{Namespace: d.Namespace, Name: d.App.Services[i].Name}
-		if err := d.node.Client(t, cluster.Admin).Get(t.Context(), name, &s); err != nil {
+		if err := d.node.admin.Get(t.Context(), name, &s); err != nil {
 			t.Fatal(err)
 		}
 		d.Addresses[name.Name] = s.Spec.ClusterIP

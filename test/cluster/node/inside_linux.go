@@ -299,7 +299,7 @@ func makeCgroups(name string) error {
 	}
 	if two {
 		err := os.WriteFile(filepath.Join(cgroupRoot, "cgroup.subtree_control"), []byte("+cpu +cpuset +memory +pids"), 0o644)
-		return errors.Join(err, os.Mkdir(filepath.Join(cgroupRoot, name), 0o755), keepPods(filepath.Join(cgroupRoot, name)))
+		return errors.Join(err, os.Mkdir(filepath.Join(cgroupRoot, name), 0o755))
 	}
 	hierarchies, err := os.ReadDir(cgroupRoot)
 	if err != nil {
@@ -312,23 +312,7 @@ func makeCgroups(name string) error {
 			}
 		}
 	}
-	return keepPods(filepath.Join(cgroupRoot, "cpuset", name))
-}
-
-// keepPods keeps all pods to the cores that are named for them.
-func keepPods(folder string) error {
-	cores := os.Getenv(coresVariable)
-	if cores == "" {
-		return nil
-	}
-	memory, err := os.ReadFile(filepath.Join(cgroupRoot, "cpuset", "cpuset.mems"))
-	if err == nil { // version 1 wants it set with the cores
-		err = os.WriteFile(filepath.Join(folder, "cpuset.mems"), memory, 0o644)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "cpuset.cpus"), []byte(cores), 0o644)
+	return nil
 }
 
 // keepOff keeps this thread, and what it starts, off a core.

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/loadline/loadline/test/cluster"
 	"github.com/loadline/loadline/test/cluster/binaries"
@@ -23,7 +24,7 @@ const (
 	nodeAddress = "10.210.0.1"
 	plugins     = "/usr/lib/cni"
 	pauseImage  = "loadline.dev/pause:1"
-	socket      = "/run/containerd-node.sock" // containerd's; the path of a socket must be short
+	socket      = "/run/containerd/containerd.sock" // cAdvisor asks there for the names of containers; /run is ours
 )
 
 // Node is a control plane with one real node.
@@ -31,6 +32,8 @@ type Node struct {
 	*cluster.Cluster
 	// Kubelet is its address, for HTTPS with a token of Admin.
 	Kubelet string
+
+	admin client.Client
 }
 
 // Start runs a control plane, containerd, the kubelet and kube-proxy for one test, which it skips where that is
@@ -50,9 +53,12 @@ func Start(t testing.TB) *Node {
 	}
 	user := cluster.User{Name: "system:node:" + Name, Groups: []string{"system:nodes"}}
 	c := cluster.Start(t, cluster.Options{NoNodes: true, Users: []cluster.User{user, proxyUser}})
-	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250"}
+	n := &Node{Cluster: c, Kubelet: nodeAddress + ":10250", admin: c.Client(t, cluster.Admin)}
 	n.startContainerd(t, images)
 	n.startKubelet(t, filepath.Join(bin, "kubelet"), user)
+	if err := keepPods(); err != nil {
+		t.Fatal(err)
+	}
 	n.startProxy(t, filepath.Join(bin, "kube-proxy"))
 	return n
 }
@@ -168,7 +174,7 @@ imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 `, os.Getenv(nameVariable), socket, nodeAddress, pki, pki, pki, n.Dir()))
 	n.Server(t, "kubelet", program, "--config="+config, "--kubeconfig="+kubeconfig, "--root-dir="+filepath.Join(n.Dir(), "kubelet"),
-		"--hostname-override="+Name, "--node-ip="+nodeAddress, "--v=2")
+		"--hostname-override="+Name, "--node-ip="+nodeAddress, "--housekeeping-interval=2s", "--v=2")
 	cluster.Eventually(t, "the node", func() error {
 		var node corev1.Node
 		if err := n.Client(t, cluster.Admin).Get(t.Context(), types.NamespacedName{Name: Name}, &node); err != nil {

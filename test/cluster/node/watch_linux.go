@@ -20,7 +20,6 @@ import (
 
 	"github.com/loadline/loadline"
 	"github.com/loadline/loadline/lab/realapp"
-	"github.com/loadline/loadline/test/cluster"
 )
 
 // containerOf a pod that runs; "" if it does not.
@@ -70,7 +69,7 @@ func (d *Deployed) apply(t testing.TB, service string, s loadline.Setting) error
 	patch := fmt.Appendf(nil, `{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%.0fm"},"limits":{"cpu":"%.0fm"}}}]}}`,
 		1000*s.CPURequest.Value, 1000*s.CPULimit.Value)
 	for _, pod := range d.node.Pods(t, d.Namespace, service) {
-		err := d.node.Client(t, cluster.Admin).SubResource("resize").Patch(t.Context(), &pod, client.RawPatch(types.StrategicMergePatchType, patch))
+		err := d.node.admin.SubResource("resize").Patch(t.Context(), &pod, client.RawPatch(types.StrategicMergePatchType, patch))
 		if err != nil {
 			return err
 		}
@@ -150,23 +149,24 @@ func servedBy(ctx context.Context, ip string) (float64, error) {
 }
 
 // others is a count of the CPU seconds that processes outside these namespaces have used.
-func others() (float64, error) {
+func others(t testing.TB) float64 {
+	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	fields := strings.Fields(first) // cpu user nice system idle iowait irq softirq steal ...
 	if len(fields) < 8 {
-		return 0, fmt.Errorf("read /proc/stat: %q", first)
+		t.Fatalf("read /proc/stat: %q", first)
 	}
 	busy, err := ticks(fields[1], fields[2], fields[3], fields[6], fields[7])
 	if err != nil {
-		return 0, fmt.Errorf("read /proc/stat: %w", err)
+		t.Fatalf("read /proc/stat: %v", err)
 	}
 	processes, err := filepath.Glob("/proc/[0-9]*/stat") // those of these namespaces
 	if err != nil {
-		return 0, err
+		t.Fatal(err)
 	}
 	for _, path := range processes {
 		text, err := os.ReadFile(path)
@@ -176,15 +176,15 @@ func others() (float64, error) {
 		// PID (NAME) STATE ...: user and system time are fields 14 and 15, those of ended children 16 and 17.
 		fields := strings.Fields(string(text)[strings.LastIndexByte(string(text), ')')+1:])
 		if len(fields) < 15 {
-			return 0, fmt.Errorf("read %s: %d fields after the name", path, len(fields))
+			t.Fatalf("read %s: %d fields after the name", path, len(fields))
 		}
 		ours, err := ticks(fields[11], fields[12])
 		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", path, err)
+			t.Fatalf("read %s: %v", path, err)
 		}
 		busy -= ours
 	}
-	return busy, nil
+	return busy
 }
 
 func ticks(fields ...string) (float64, error) {
