@@ -8,6 +8,9 @@
 // are kept in a folder by a key of everything that they depend on, so an interrupted
 // comparison resumes.
 //
+// Several processes may share the folder: they claim what they do (internal/shard), and each ends with
+// the whole.
+//
 // Reading order: record.go (what is kept of a run), matrix.go and suites.go (what is
 // compared), run.go (the comparison) with prepare.go, one.go and store.go, key.go (the
 // identity of a run), aggregate.go, interval.go and text.go (the table). Then calibrate.go

@@ -111,8 +111,8 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// storedFigures are results.json without the one figure that no two runs share: the CPU time of decisions.
-func storedFigures(t *testing.T, dir string) []byte {
+// repeatable is results.json without the one figure that no two runs share: the CPU time of decisions.
+func repeatable(t *testing.T, dir string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "out", "results.json"))
 	if err != nil {
@@ -189,7 +189,7 @@ func TestBenchAsAJob(t *testing.T) {
 	if err := here.Run(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	if got, want := storedFigures(t, dir), storedFigures(t, alone); !bytes.Equal(got, want) {
+	if got, want := repeatable(t, dir), repeatable(t, alone); !bytes.Equal(got, want) {
 		t.Errorf("the results of the Job differ from those of one process:\n%s\n%s", got, want)
 	}
 	count := func(dir string) int {
