@@ -115,7 +115,7 @@ test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds 
 
 # Needs root, and the packages containerd runc containernetworking-plugins iproute2 etcd-server prometheus.
 test-node: app-image pause-image ## run the tests that need real containers under a real kubelet (root; skipped with the reason elsewhere)
-	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -node && $(GO) test -v -count=1 -timeout 20m ./node
+	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -node -knative && $(GO) test -v -count=1 -timeout 30m ./node
 
 # The same seed gives the same faults and the same load. CI runs three seeds of three minutes
 # as part of test-cluster.

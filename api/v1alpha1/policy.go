@@ -21,7 +21,7 @@ type Policy struct {
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=1024
-// +kubebuilder:validation:XValidation:rule="self.split(':', 2)[0] in ['static', 'hpa', 'keda', 'phpa', 'sre', 'kpa', 'vpa', 'hpa+vpa', 'ursa', 'autothrottle', 'planner', 'by-service']",messageExpression="'no baseline is called ' + self.split(':', 2)[0] + ': use static, hpa, keda, phpa, sre, kpa, vpa, hpa+vpa, ursa, autothrottle, planner or by-service'"
+// +kubebuilder:validation:XValidation:rule="self.split(':', 2)[0] in ['static', 'hpa', 'keda', 'phpa', 'sre', 'kpa', 'hybrid-histogram', 'vpa', 'hpa+vpa', 'ursa', 'autothrottle', 'planner', 'by-service']",messageExpression="'no baseline is called ' + self.split(':', 2)[0] + ': use static, hpa, keda, phpa, sre, kpa, hybrid-histogram, vpa, hpa+vpa, ursa, autothrottle, planner or by-service'"
 // +kubebuilder:validation:XValidation:rule="!self.contains(':') || self.matches('^[^:]+:[a-z][a-z0-9.-]*=[^,]+(,[a-z][a-z0-9.-]*=[^,]+)*$')",message="settings are written NAME:KEY=VALUE,KEY=VALUE, such as \"hpa:target=60,down-window=120s\""
 type Baseline string
 

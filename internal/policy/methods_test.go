@@ -11,7 +11,7 @@ import (
 func TestNewNamesEveryFaultAtOnce(t *testing.T) {
 	for spec, wants := range map[string][]string{
 		"hps":                                {`unknown policy "hps"; did you mean "hpa"?`, "static"},
-		"":                                   {`unknown policy ""`, "known: static, hpa, keda, phpa, sre, kpa, vpa, hpa+vpa, ursa, autothrottle"},
+		"":                                   {`unknown policy ""`, "known: static, hpa, keda, phpa, sre, kpa, hybrid-histogram, vpa, hpa+vpa, ursa, autothrottle"},
 		"hpa:traget=80":                      {`unknown setting "traget"; did you mean "target"?`},
 		"hpa:target=zero,down-window=5":      {"target=zero: must be a number from 1 to 1000", "down-window=5: must be a time"},
 		"hpa:target":                         {`"target" must be key=value`},
