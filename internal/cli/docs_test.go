@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // codeBlock of a page, without a language: commands and what they print.
@@ -31,7 +33,7 @@ func TestCommandsInDocs(t *testing.T) {
 					continue
 				}
 				found++
-				if err := parses(words(command)); err != nil {
+				if err := parses(NewRoot(), words(command)); err != nil {
 					t.Errorf("%s: loadline %s: %v", filepath.Base(page), command, err)
 				}
 			}
@@ -56,9 +58,46 @@ func words(command string) []string {
 	return all
 }
 
+// inline is a command line of the plugin in a sentence or a table.
+var inline = regexp.MustCompile("`kubectl loadline ([^`]+)`")
+
+// TestPluginCommandsInDocs is the same of kubectl loadline, in tables too.
+func TestPluginCommandsInDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var commands []string
+		for _, m := range inline.FindAllStringSubmatch(string(text), -1) {
+			commands = append(commands, m[1])
+		}
+		for _, block := range codeBlock.FindAllStringSubmatch(string(text), -1) {
+			for line := range strings.Lines(block[1]) {
+				if command, is := strings.CutPrefix(strings.TrimSpace(line), "kubectl loadline "); is {
+					commands = append(commands, command)
+				}
+			}
+		}
+		for _, command := range commands {
+			found++
+			if err := parses(NewPlugin(), words(command)); err != nil {
+				t.Errorf("%s: kubectl loadline %s: %v", filepath.Base(page), command, err)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("%d commands were found: they are written in another way now", found)
+	}
+}
+
 // parses reports whether a command line has a command and flags that exist.
-func parses(args []string) error {
-	root := NewRoot()
+func parses(root *cobra.Command, args []string) error {
 	c, rest, err := root.Find(args)
 	if err != nil {
 		return err

@@ -201,7 +201,8 @@ func (f *evaluateFlags) run(ctx context.Context, dir string, stdout, stderr io.W
 		doing = "tuning "
 	}
 	bar := NewProgress(stderr, doing+dir)
-	settings.Progress = bar.At
+	stage := bar.Stages()
+	settings.Progress = func(share float64) { stage(share, pipeline.PhaseAt(share)) }
 	e, err := pipeline.Evaluate(ctx, folder, settings)
 	bar.Done()
 	var other *bench.OtherVersionError

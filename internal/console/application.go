@@ -146,7 +146,8 @@ var urgent = []struct {
 	{v1alpha1.ConditionConflict, metav1.ConditionTrue}, {v1alpha1.ConditionLimited, metav1.ConditionTrue},
 	{v1alpha1.ConditionFallback, metav1.ConditionTrue}, {v1alpha1.ConditionDrift, metav1.ConditionTrue},
 	{v1alpha1.ConditionFleet, metav1.ConditionFalse}, {v1alpha1.ConditionRunnerUpAhead, metav1.ConditionTrue},
-	{v1alpha1.ConditionDecisionLog, metav1.ConditionFalse}, {v1alpha1.ConditionAnnounced, metav1.ConditionFalse},
+	{v1alpha1.ConditionSelected, metav1.ConditionFalse}, {v1alpha1.ConditionDecisionLog, metav1.ConditionFalse},
+	{v1alpha1.ConditionAnnounced, metav1.ConditionFalse},
 }
 
 // Summary of an application from its resource alone.

@@ -130,7 +130,7 @@ func (e *exam) conditions(a about, l *v1alpha1.LoadLine) {
 	}
 	bad := 0
 	for _, name := range append([]string{v1alpha1.ConditionReady, v1alpha1.ConditionActive, v1alpha1.ConditionFleet,
-		v1alpha1.ConditionAnnounced}, badWhenTrue...) {
+		v1alpha1.ConditionAnnounced, v1alpha1.ConditionSelected}, badWhenTrue...) {
 		c := meta.FindStatusCondition(l.Status.Conditions, name)
 		if c == nil {
 			continue

@@ -16,7 +16,8 @@ import (
 func TestEveryReasonHasARemedy(t *testing.T) {
 	good := []string{v1alpha1.ReasonDeciding, v1alpha1.ReasonActing, v1alpha1.ReasonFollowing, v1alpha1.ReasonNotPaused,
 		v1alpha1.ReasonNoConflict, v1alpha1.ReasonFresh, v1alpha1.ReasonInReach, v1alpha1.ReasonEventRunning,
-		v1alpha1.ReasonEventAhead, v1alpha1.ReasonHeld, v1alpha1.ReasonAsJudged, v1alpha1.ReasonNotBetter, v1alpha1.ReasonRecording}
+		v1alpha1.ReasonEventAhead, v1alpha1.ReasonHeld, v1alpha1.ReasonAsJudged, v1alpha1.ReasonNotBetter, v1alpha1.ReasonRecording,
+		v1alpha1.ReasonFound}
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/v1alpha1/condition.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

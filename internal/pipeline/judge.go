@@ -22,6 +22,26 @@ var nan = math.NaN()
 // lookShares are the shares of the progress of each look. Conditions come after the first.
 var lookShares = [mostLooks][2]float64{{0.6, 0.7}, {0.85, 0.9}, {0.9, 0.95}}
 
+// phases of an evaluation, each from a share of its progress on.
+var phases = []struct {
+	from float64
+	name string
+}{
+	{0, "search on the selection part"}, {0.5, "the whole test part"}, {0.6, "the test part, request by request"},
+	{0.7, "other conditions"}, {0.85, "more runs, as the answer is not clear"}, {0.95, "Scaling-Ops' environment"},
+}
+
+// PhaseAt names what an evaluation does at a share of its progress.
+func PhaseAt(share float64) string {
+	name := phases[0].name
+	for _, p := range phases {
+		if share >= p.from {
+			name = p.name
+		}
+	}
+	return name
+}
+
 // judge runs the chosen candidate and the baselines on the test part. After each look the verdict
 // is formed; further seeds are run while it is not clear and they could make it so.
 func (p *proof) judge(ctx context.Context) error {

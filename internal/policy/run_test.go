@@ -72,7 +72,7 @@ func TestEveryPolicyOnBookinfo(t *testing.T) {
 				t.Errorf("%v changes: it does not react", changes)
 			}
 			if out.Effort.Held > out.Effort.Decisions/10 {
-				t.Errorf("%d of %d decisions held for want of data", out.Effort.Held, out.Effort.Decisions)
+				t.Errorf("%d of %d decisions held without data", out.Effort.Held, out.Effort.Decisions)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ type ControlPlane struct {
 	nextID    int64
 	nextMeter time.Duration
 	reserve   reserve
-	refused   bool // pods are missing for want of quota
+	refused   bool // pods are missing because a quota is used up
 
 	nodeControl
 }

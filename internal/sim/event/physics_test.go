@@ -143,7 +143,7 @@ func TestBrownoutDropsOptionalCallsOnly(t *testing.T) {
 	}
 	near(t, "dropped", e.meter.Services[3].OptionalDropped, 600, 0.15)
 	if e.meter.Kinds[0].Failed > 0 {
-		t.Errorf("%v requests failed for want of an optional service", e.meter.Kinds[0].Failed)
+		t.Errorf("%v requests failed because an optional service was missing", e.meter.Kinds[0].Failed)
 	}
 	e.Apply(set(0, loadline.Setting{Brownout: loadline.Some(true)}))
 	arrived := e.meter.Services[0].Arrived

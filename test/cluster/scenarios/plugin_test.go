@@ -64,6 +64,21 @@ func (p *plugin) run(args ...string) (out, errs string, err error) {
 	return o.String(), e.String(), err
 }
 
+// completes asks as kubectl does what a command line can go on with; its last word is being typed.
+func (p *plugin) completes(t *testing.T, want string, args ...string) {
+	t.Helper()
+	name := filepath.Join(p.dir, "kubectl_complete-loadline")
+	if err := os.Symlink("kubectl-loadline", name); err != nil && !os.IsExist(err) {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
+	out, err := cmd.Output()
+	if first, _, _ := strings.Cut(string(out), "\n"); err != nil || first != want {
+		t.Errorf("%q goes on with %q, want %q: %v", args, out, want, err)
+	}
+}
+
 // says runs the plugin and wants parts of its output.
 func (p *plugin) says(t *testing.T, wants []string, args ...string) string {
 	t.Helper()
@@ -187,6 +202,9 @@ subjects: [{kind: ServiceAccount, name: alice}, {kind: ServiceAccount, name: bob
 	})
 	bob.says(t, []string{name + " went from"}, "explain", "--since", "1h")
 	bob.says(t, []string{"1 applications", s.ns + "/shop", "Act", "p99"}, "top", "--once")
+	// What a shell is told for the LoadLine, its services and the namespace that are being typed.
+	bob.completes(t, "shop", "status", "sh")
+	bob.completes(t, name, "why", "")
 	bob.says(t, []string{`"name": "shop"`, `"per_hour"`}, "status", "--output", "json")
 
 	alice.says(t, []string{"is paused: all services"}, "pause", "shop")
