@@ -31,9 +31,9 @@ func newPod() *cobra.Command {
 		},
 	}
 	get := &cobra.Command{
-		Use: "get DIR", Short: "Pack a folder to standard output", Args: Exactly("a folder"),
+		Use: "get DIR", Short: "Pack a folder, or nothing if there is none, to standard output", Args: Exactly("a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return jobs.Pack(c.OutOrStdout(), []jobs.Path{{Here: args[0]}})
+			return jobs.Pack(c.OutOrStdout(), jobs.Existing([]jobs.Path{{Here: args[0]}}))
 		},
 	}
 	c.AddCommand(hold, put, get, newPodWork())

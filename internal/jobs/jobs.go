@@ -150,7 +150,7 @@ func (d *driver) provide(ctx context.Context, job *batchv1.Job) error {
 	d.Progress(0, "sending files")
 	read, write := io.Pipe()
 	go func() {
-		write.CloseWithError(Pack(write, slices.Concat(d.task.Inputs, existing(d.task.Earlier))))
+		write.CloseWithError(Pack(write, slices.Concat(d.task.Inputs, Existing(d.task.Earlier))))
 	}()
 	err := d.exec(ctx, d.name+"-files", []string{"pod", "put", d.folder()}, read, nil)
 	read.CloseWithError(errors.New("the pod has stopped reading"))

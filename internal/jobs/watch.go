@@ -144,7 +144,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// existing of these paths.
-func existing(paths []Path) []Path {
+// Existing of these paths.
+func Existing(paths []Path) []Path {
 	return slices.DeleteFunc(slices.Clone(paths), func(p Path) bool { _, err := os.Stat(p.Here); return err != nil })
 }

@@ -311,7 +311,7 @@ func (n *ProcessNode) serveExec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	remotecommand.ServeExec(w, r, executor{p, n.c.dir}, p.name, "", r.PathValue("container"), r.Form["command"], options, time.Hour, time.Minute,
-		[]string{"v5.channel.k8s.io", "v4.channel.k8s.io"})
+		[]string{"v4.channel.k8s.io"})
 }
 
 // executor runs a command beside a pod's process. The first process of a container is its program.

@@ -144,6 +144,8 @@ func TestBenchAsAJob(t *testing.T) {
 	if err := driver.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- driver.Wait() }()
 	running := func() (workers []string) {
 		for _, name := range w.node.Running(w.namespace) {
 			if !strings.HasSuffix(name, "-files") {
@@ -157,6 +159,9 @@ func TestBenchAsAJob(t *testing.T) {
 		return len(files)
 	}
 	cluster.Eventually(t, "two workers and the first runs", func() error {
+		if len(ended) > 0 {
+			t.Fatalf("the driver has ended: %v\n%s", <-ended, out)
+		}
 		if n := len(running()); n != 2 || made() < 2 {
 			return fmt.Errorf("%d workers, %d runs; the driver says: %s", n, made(), out)
 		}
@@ -166,7 +171,7 @@ func TestBenchAsAJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := driver.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 || !strings.Contains(out.String(), "the same command finds it") {
+	if err := <-ended; !errors.As(err, &exit) || exit.ExitCode() != 130 || !strings.Contains(out.String(), "the same command finds it") {
 		t.Fatalf("an interrupted driver: %v\n%s", err, out)
 	}
 	w.node.Kill(t, running()[0])
