@@ -11,7 +11,7 @@ import (
 )
 
 // TestTwentyViewersCostLittle: 20 pages that each look at an application of eleven services after every
-// pass take less than 5 % of a core, the stream of events and the requests' own side included.
+// pass take less than 5 % of a core, the clients' side of the requests included.
 func TestTwentyViewersCostLittle(t *testing.T) {
 	const viewers, passes, period = 20, 8, 15 * time.Second
 	s := newStage(t, 2*time.Hour, &stageApp{namespace: "shop", name: "boutique", app: mustApp(t, "boutique"), policy: "planner", load: "day",

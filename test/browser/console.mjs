@@ -38,7 +38,7 @@ const browser = await chromium.launch({
 });
 try {
   for (const view of views) await look(view, view.name, ui, appearance);
-  for (const view of views.slice(0, 2)) await look({ ...view, width: 1240 }, `pictures-${view.name}`, ui, pictures);
+  for (const view of views.slice(0, 2)) await look({ ...view, width: 1200 }, `pictures-${view.name}`, ui, pictures);
   await look(views[0], "live", ui, live);
   await look(views[0], "keyboard", ui, keyboard);
   await look(views[0], "hostile", ui, hostileNames);
@@ -186,6 +186,7 @@ async function live(page) {
 
   // The cursor of one chart moves that of all.
   const over = page.locator(".u-over");
+  await over.nth(1).scrollIntoViewIfNeeded();
   const box = await over.nth(1).boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await until(page, "the cursors to be linked", () => [...document.querySelectorAll(".panel")].filter((p) => [...p.querySelectorAll("output")].some((o) => o.textContent)).length >= 8);

@@ -127,7 +127,7 @@ function candidates(m: Models, drawn: Chart[]): HTMLElement | null {
     rows.set(c, row);
     body.append(row);
   });
-  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Candidates" }, h("table", { class: "plain tight" }, h("thead", {}, h("tr", {}, ...["candidate", "method", "figures of", `${j.currency} a month`, "over the SLO", "front"].map((t) => h("th", { scope: "col" }, t)))), body));
+  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Figures of the candidates" }, h("table", { class: "plain tight" }, h("thead", {}, h("tr", {}, ...["candidate", "method", "figures of", `${j.currency} a month`, "over the SLO", "front"].map((t) => h("th", { scope: "col" }, t)))), body));
   element.append(h("div", { class: "beside" }, box, table));
   queueMicrotask(() => {
     if (!box.isConnected) return;
