@@ -229,7 +229,7 @@ func resizeRuns() []Run {
 	full := free
 	blocker := service("blocker", time.Millisecond, 0, 1.4, 0)
 	blocker.Bounds.MinReplicas = 0
-	full.Name, full.App, full.Length = "full", app("resize", machineCores, []loadline.Kind{kind("get", 1, call(0))}, web, blocker), 30*time.Second
+	full.Name, full.App, full.Length = "full", app("resize", machineCores, []loadline.Kind{kind("get", 1, call(0))}, web, blocker), 60*time.Second
 	full.Changes = []Change{{8 * time.Second, 0, to(1)}, {16 * time.Second, 1, loadline.Setting{Replicas: loadline.Some(0)}}}
 	return []Run{free, full}
 }

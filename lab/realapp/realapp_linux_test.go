@@ -278,3 +278,12 @@ func TestObjectsCarryTheModelAndItsSizes(t *testing.T) {
 		t.Errorf("a name that Kubernetes refuses: %v", err)
 	}
 }
+
+func TestHalfACoreTakesTwiceTheWork(t *testing.T) {
+	const work = 60 * time.Millisecond
+	began := time.Now()
+	burnOn(0.5, 2*work)
+	if took := time.Since(began); took < 2*work-burnSlice {
+		t.Errorf("%v of CPU on half a core took %v", work, took)
+	}
+}

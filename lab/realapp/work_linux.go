@@ -48,14 +48,25 @@ func work(cpu time.Duration, memory int64) (h *held, err error) {
 	return h, err
 }
 
-// burnOn uses so many cores for a time, if it gets them: the work takes longer on a crowded node or
-// under a limit.
+// burnSlice is how long a thread that burns less than a core works and pauses once.
+const burnSlice = 10 * time.Millisecond
+
+// burnOn uses so many cores for a time, if it gets them, and never more: the work takes longer on a
+// crowded node or under a limit.
 func burnOn(cores float64, d time.Duration) {
 	threads := max(int(math.Ceil(cores)), 1)
-	each := time.Duration(float64(d) * cores / float64(threads))
+	share := cores / float64(threads)
 	var group sync.WaitGroup
 	for range threads {
-		group.Go(func() { burn.CPU(each, nil) })
+		group.Go(func() {
+			for left := time.Duration(share * float64(d)); left > 0; {
+				work := min(left, time.Duration(share*float64(burnSlice)))
+				began := time.Now()
+				burn.CPU(work, nil)
+				left -= work
+				burn.Sleep(time.Duration(float64(work)/share) - time.Since(began))
+			}
+		})
 	}
 	group.Wait()
 }

@@ -30,9 +30,14 @@ type sending struct {
 	out     bytes.Buffer
 }
 
-// Send starts the load of a time from a process of its own, which begins at the Start of what it
-// returns.
+// Send starts the load of a time, drawn from the seed, from a process of its own.
 func (d *Deployed) Send(t testing.TB, load sim.Arrivals, length time.Duration, fresh bool, seed uint64) *sending {
+	t.Helper()
+	return d.SendArrivals(t, realapp.Schedule(d.App, load, length, rand.New(rand.NewPCG(seed, 0))), fresh, seed)
+}
+
+// SendArrivals sends these from a process of its own, which begins at the Start of what it returns.
+func (d *Deployed) SendArrivals(t testing.TB, arrivals []realapp.Arrival, fresh bool, seed uint64) *sending {
 	t.Helper()
 	model, err := apps.Encode(d.App)
 	if err != nil {
@@ -40,7 +45,7 @@ func (d *Deployed) Send(t testing.TB, load sim.Arrivals, length time.Duration, f
 	}
 	l := realapp.Load{
 		Model: string(model), Entries: map[string]string{}, Start: time.Now().Add(generatorStart), Fresh: fresh, Seed: seed,
-		Arrivals: realapp.Schedule(d.App, load, length, rand.New(rand.NewPCG(seed, 0))),
+		Arrivals: arrivals,
 	}
 	for i := range d.App.Services {
 		l.Entries[d.App.Services[i].Name] = d.Entry(d.App.Services[i].Name)
