@@ -134,6 +134,8 @@ var refusals = []struct{ name, change, want string }{
 		`spec.services[0]: KEDA scales replicas: add Horizontal to axes`},
 	{"Knative Services of other sizes", "spec.services[0].movedBy: Knative\nspec.services[0].axes: [Horizontal, VerticalLimits]",
 		`spec.services[0]: Knative makes the pods of a revision equal`},
+	{"Knative Services are not switched off", "spec.services[1].movedBy: Knative\nspec.services[1].axes: [Horizontal]",
+		`spec.services[1]: a Knative Service cannot be switched off`},
 	{"Knative scales no Deployment", `spec.services[0].movedBy: Knative`, `spec.services[0]: movedBy Knative is for a Knative Service`},
 	{"only the class scales a Knative Service", "spec.services[0].targetRef.apiVersion: serving.knative.dev/v1\nspec.services[0].targetRef.kind: Service",
 		`spec.services[0]: movedBy Knative is for a Knative Service`},
