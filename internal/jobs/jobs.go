@@ -242,7 +242,7 @@ func (d *driver) poll(ctx context.Context, done func() (bool, error)) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return fmt.Errorf("Job %s in namespace %s: %w", d.name, d.Namespace, err)
+			return fmt.Errorf("the Job %s in namespace %s: %w", d.name, d.Namespace, err)
 		case err != nil:
 			if faults++; faults == faultsTold {
 				d.Log("the API server does not answer; the Job runs on: " + err.Error())

@@ -9,11 +9,15 @@ import (
 
 // Commands whose result is a file, or that only group others.
 var withoutFormat = []string{"loadline-lab", "loadline-lab report", "loadline-lab model", "loadline-lab forecast",
-	"loadline-lab measure", "loadline-lab measure contention", "loadline-lab measure server", "loadline-lab measure awake"}
+	"loadline-lab measure", "loadline-lab measure contention", "loadline-lab measure server", "loadline-lab measure awake",
+	"loadline-lab completion", "loadline-lab man", "loadline-lab symbols"}
 
 func TestOutputIsAlwaysAFormatAndOAlwaysAPath(t *testing.T) {
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
+		if c.Hidden { // for programs
+			return
+		}
 		flag := c.Flags().Lookup("output")
 		switch {
 		case flag == nil && !slices.Contains(withoutFormat, c.CommandPath()):
