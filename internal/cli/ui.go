@@ -142,7 +142,8 @@ func openPage(ctx context.Context, address string) (forget func(), err error) {
 	}
 	forget = func() { _ = os.RemoveAll(dir) }
 	path := filepath.Join(dir, "open.html")
-	text := fmt.Sprintf("<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url=%s\"><title>Loadline</title>", address)
+	text := fmt.Sprintf("<!doctype html><meta charset=\"utf-8\"><title>Loadline</title>"+
+		"<meta http-equiv=\"refresh\" content=\"0; url=%s\">", address)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return forget, err
 	}

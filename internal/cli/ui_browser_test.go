@@ -30,11 +30,14 @@ func browserStage(t *testing.T) *stage {
 	return newStage(t, 125*time.Minute,
 		&stageApp{namespace: "shop", name: "boutique", app: shop, policy: "planner", load: "day", peak: 240, from: 8 * time.Hour,
 			engine: "event", mode: v1alpha1.Act},
-		&stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "bookinfo"), policy: "planner:utilisation=120,down-window=600s", load: "day", peak: 60, from: 9 * time.Hour,
+		&stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "bookinfo"), policy: "planner:utilisation=120,down-window=600s",
+			load: "day", peak: 60, from: 9 * time.Hour,
 			engine: "fluid", mode: v1alpha1.Recommend},
-		&stageApp{namespace: bobNamespace, name: "stream", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 80, from: 9 * time.Hour, engine: "fluid",
+		&stageApp{namespace: bobNamespace, name: "stream", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 80,
+			from: 9 * time.Hour, engine: "fluid",
 			mode: v1alpha1.Act},
-		&stageApp{namespace: bobNamespace, name: "hostile", app: renamed(mustApp(t, "bookinfo")), policy: "planner", load: "day", peak: 60, from: 9 * time.Hour,
+		&stageApp{namespace: bobNamespace, name: "hostile", app: renamed(mustApp(t, "bookinfo")), policy: "planner",
+			load: "day", peak: 60, from: 9 * time.Hour,
 			engine: "fluid", mode: v1alpha1.Act})
 }
 
@@ -126,7 +129,8 @@ func TestBrowserConsole(t *testing.T) {
 		return
 	}
 	node, chromium := browserTools(t, root)
-	cmd := exec.Command(node, "console.mjs", address, "http://"+s.address+"/", filepath.Join(root, "out", "browser"), aliceToken, bobToken, hostileName)
+	cmd := exec.Command(node, "console.mjs", address, "http://"+s.address+"/", filepath.Join(root, "out", "browser"),
+		aliceToken, bobToken, hostileName)
 	cmd.Dir = filepath.Join(root, "test/browser")
 	cmd.Env = append(os.Environ(), "CHROMIUM="+chromium)
 	text, err := cmd.CombinedOutput()

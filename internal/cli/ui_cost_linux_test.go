@@ -35,7 +35,8 @@ func TestTwentyViewersCostLittle(t *testing.T) {
 	}
 	spent := cpuTime(t) - before
 	share := spent.Seconds() / (passes * period.Seconds())
-	t.Logf("%v for %d looks of %d bytes: %.2f %% of a core for %d viewers", spent, viewers*passes, bytesRead/(viewers*passes), 100*share, viewers)
+	t.Logf("%v for %d looks of %d bytes: %.2f %% of a core for %d viewers", spent, viewers*passes,
+		bytesRead/(viewers*passes), 100*share, viewers)
 	if share > 0.05 {
 		t.Errorf("%.1f %% of a core", 100*share)
 	}

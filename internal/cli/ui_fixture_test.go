@@ -93,7 +93,8 @@ func newStage(t *testing.T, warm time.Duration, list ...*stageApp) *stage {
 		t.Fatal(err)
 	}
 	s.address = listener.Addr().String()
-	s.server, err = console.New(console.Options{Address: s.address, Client: stageClient{stage: s}, Cache: stageCache{stage: s}, Elected: elected,
+	s.server, err = console.New(console.Options{Address: s.address, Client: stageClient{stage: s}, Cache: stageCache{stage: s},
+		Elected:   elected,
 		Decisions: decisions, Models: s.models, Log: slog.New(slog.DiscardHandler), Now: s.clock})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,8 @@ func (s *stage) open(a *stageApp, dir string) {
 	a.rung, a.record = guard.Primary.String(), portfolio.NewLoadRecord(len(a.app.Kinds))
 	key := client.ObjectKey{Namespace: a.namespace, Name: a.name}
 	twin := &outlook.Twin{App: a.app}
-	recorder := &decisionlog.Recorder{App: a.app, Mode: string(a.mode), Rung: func() string { return a.rung }, Fault: func(err error) { t.Error(err) },
+	recorder := &decisionlog.Recorder{App: a.app, Mode: string(a.mode), Rung: func() string { return a.rung },
+		Fault: func(err error) { t.Error(err) },
 		Log: appender(func(app *loadline.App, r *decisionlog.Record) error {
 			if err := a.log.Append(app, r); err != nil {
 				return err

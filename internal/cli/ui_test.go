@@ -62,7 +62,7 @@ func TestUIReachesTheConsole(t *testing.T) {
 	s := smallStage(t)
 	address := startUI(t, "--kubeconfig", kubeconfigOf(t, aliceToken), "--console", "http://"+s.address)
 	base, fragment, _ := strings.Cut(address, "#key=")
-	with := []string{"Authorization", "Bearer " + fragment}
+	with, another := []string{"Authorization", "Bearer " + fragment}, []string{"Authorization", "Bearer " + strings.Repeat("0", 64)}
 
 	answer, text := askUI(t, "GET", base)
 	if answer.StatusCode != http.StatusOK || !strings.Contains(text, `data-access="fragment"`) || strings.Contains(text, fragment) ||
@@ -81,7 +81,7 @@ func TestUIReachesTheConsole(t *testing.T) {
 		want         int
 	}{
 		"without a key":              {"GET", "api/v1/applications", nil, http.StatusUnauthorized},
-		"another key":                {"GET", "api/v1/applications", []string{"Authorization", "Bearer " + strings.Repeat("0", 64)}, http.StatusUnauthorized},
+		"another key":                {"GET", "api/v1/applications", another, http.StatusUnauthorized},
 		"the user's token":           {"GET", "api/v1/applications", []string{"Authorization", "Bearer " + aliceToken}, http.StatusUnauthorized},
 		"another host":               {"GET", "", []string{"Host", "evil.example"}, http.StatusMisdirectedRequest},
 		"a host that begins so":      {"GET", "", []string{"Host", "127.0.0.1.evil.example"}, http.StatusMisdirectedRequest},
@@ -93,7 +93,8 @@ func TestUIReachesTheConsole(t *testing.T) {
 		"a path with a coded slash":  {"GET", "api/v1/applications/a%2fb", with, http.StatusNotFound},
 		"an application that is not": {"GET", "api/v1/applications/shop/none", with, http.StatusNotFound},
 	} {
-		if answer, text := askUI(t, row.method, base+row.path, row.headers...); answer.StatusCode != row.want || strings.Contains(text, aliceToken) {
+		answer, text := askUI(t, row.method, base+row.path, row.headers...)
+		if answer.StatusCode != row.want || strings.Contains(text, aliceToken) {
 			t.Errorf("%s: %d, want %d: %s", name, answer.StatusCode, row.want, text)
 		}
 	}
@@ -205,7 +206,8 @@ func TestUIFlags(t *testing.T) {
 		"--console \"localhost:1\"": {"--kubeconfig", kubeconfigOf(t, "x"), "--console", "localhost:1"},
 	} {
 		var out, errs bytes.Buffer
-		if code := Execute(t.Context(), NewRoot(), append([]string{"ui"}, args...), nil, &out, &errs); code == 0 || !strings.Contains(errs.String(), want) {
+		code := Execute(t.Context(), NewRoot(), append([]string{"ui"}, args...), nil, &out, &errs)
+		if code == 0 || !strings.Contains(errs.String(), want) {
 			t.Errorf("%v: code %d: %s", args, code, errs.String())
 		}
 	}
@@ -214,7 +216,8 @@ func TestUIFlags(t *testing.T) {
 // TestModelsOfTheConsole: versions, card and evaluation of a registry, the evaluation beside a twin, the
 // estimate, and what a rollback returns to.
 func TestModelsOfTheConsole(t *testing.T) {
-	s := newStage(t, 61*time.Minute, &stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "single"), policy: "planner", load: "day", peak: 60,
+	s := newStage(t, 61*time.Minute, &stageApp{namespace: "shop", name: "reviews", app: mustApp(t, "single"), policy: "planner",
+		load: "day", peak: 60,
 		from: 9 * time.Hour, engine: "fluid", mode: v1alpha1.Act})
 	base := "http://" + s.address + "/api/v1/applications/shop/reviews/models"
 	ask := func(query string) (m console.Models, code int) {
@@ -233,20 +236,23 @@ func TestModelsOfTheConsole(t *testing.T) {
 	key := keyOfStage("shop", "reviews")
 	s.addModels(key, "testdata/registry")
 	m, _ = ask("")
-	if m.Current != 3 || len(m.Versions) != 3 || m.Versions[2].Candidate != "planner-120" || !strings.Contains(m.Card, "version 3: planner-120") ||
+	if m.Current != 3 || len(m.Versions) != 3 || m.Versions[2].Candidate != "planner-120" ||
+		!strings.Contains(m.Card, "version 3: planner-120") ||
 		m.Judged == nil || len(m.Judged.Candidates) != 10 || len(m.Judged.Curves) == 0 || len(m.Notes) != 0 {
 		t.Errorf("of a registry: current %d, %d versions, notes %v, card %.60s", m.Current, len(m.Versions), m.Notes, m.Card)
 	}
 	if m.Previous == nil || m.Previous.Mode != "Recommend" || !strings.Contains(m.Previous.Policy, "hpa:target=80") {
 		t.Errorf("previous: %+v", m.Previous)
 	}
-	if e := m.Estimate; e == nil || len(e.Others) != 1 || e.Current.PerMonth == nil || *e.Current.PerMonth <= 0 || e.Others[0].Policy != ruleBeside {
+	if e := m.Estimate; e == nil || len(e.Others) != 1 || e.Current.PerMonth == nil || *e.Current.PerMonth <= 0 ||
+		e.Others[0].Policy != ruleBeside {
 		t.Errorf("estimate: %+v", e)
 	}
 	if m, _ := ask("?version=1"); !strings.Contains(m.Card, "version 1: scaling-ops-1") || m.Judged.Deployments[0].Label != "scaling-ops-1" {
 		t.Errorf("another version: %s", m.Card)
 	}
-	for query, want := range map[string]int{"?version=9": http.StatusNotFound, "?version=x": http.StatusBadRequest, "?version=0": http.StatusBadRequest} {
+	for query, want := range map[string]int{"?version=9": http.StatusNotFound, "?version=x": http.StatusBadRequest,
+		"?version=0": http.StatusBadRequest} {
 		if _, code := ask(query); code != want {
 			t.Errorf("%s: %d", query, code)
 		}

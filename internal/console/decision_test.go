@@ -60,6 +60,59 @@ func TestForecastsNodesAndMoneyOverTime(t *testing.T) {
 	}
 }
 
+// TestAPlannedLoadIsShownWhereItIsExpected: of a policy that forecasts by itself; and a share of the SLO is
+// kept until another one is stated.
+func TestAPlannedLoadIsShownWhereItIsExpected(t *testing.T) {
+	h := newHistory("", slog.New(slog.DiscardHandler), func() time.Time { return noon }, func(key) {})
+	k := key{"shop", "web"}
+	for i := range 4 {
+		r := decided(noon.Add(time.Duration(i-4)*Step), 2, 2, 10, 0)
+		if i == 0 {
+			r.Services[0].Proposal = &decisionlog.Proposal{
+				Expects: &decisionlog.LoadAhead{Rate: 42, Within: decisionlog.Seconds(90 * time.Second)}}
+			r.Services[0].Outlook = &decisionlog.ServiceOutlook{Part: decisionlog.SLO{Percentile: 99, Latency: decisionlog.Seconds(time.Second / 20)}}
+		}
+		h.add(k, nil, r)
+	}
+	p := h.of(k)
+	s := p.series(noon.Add(-time.Hour), "web").Services[0]
+	nan := math.NaN()
+	got, _ := s.High.MarshalJSON()
+	want, _ := Column{nan, 42, nan, nan}.MarshalJSON()
+	if string(got) != string(want) || !math.IsNaN(s.Median[1]) {
+		t.Errorf("planned for: %s, want %s; median %v", got, want, s.Median)
+	}
+	if share := p.shareOf("web"); share == nil || share.Percentile != 99 || share.Latency != 0.05 || p.shareOf("other") != nil {
+		t.Errorf("share: %+v", share)
+	}
+}
+
+// TestAChangeSaysWhatDiffers: memory and limits are named where they change.
+func TestAChangeSaysWhatDiffers(t *testing.T) {
+	from := loadline.Allocation{Replicas: 2,
+		Size: loadline.Size{CPURequest: 0.5, CPULimit: 1, MemoryRequest: 64 << 20, MemoryLimit: 128 << 20}}
+	to := from
+	to.Replicas = 3
+	for _, row := range []struct {
+		name     string
+		change   func(*loadline.Allocation)
+		was, now string
+	}{
+		{"replicas alone", func(*loadline.Allocation) {}, "2 replicas of 0.5 cores", "3 replicas of 0.5 cores"},
+		{"memory", func(a *loadline.Allocation) { a.Size.MemoryRequest = 96 << 20 },
+			"2 replicas of 0.5 cores, 64 MiB", "3 replicas of 0.5 cores, 96 MiB"},
+		{"a limit is lifted", func(a *loadline.Allocation) { a.Size.CPULimit = 0 },
+			"2 replicas of 0.5 cores, at most 1 core", "3 replicas of 0.5 cores, without a limit of CPU"},
+		{"a brownout", func(a *loadline.Allocation) { a.Brownout = true }, "2 replicas of 0.5 cores", "browned out"},
+	} {
+		other := to
+		row.change(&other)
+		if was, now := describe(from, other), describe(other, from); was != row.was || now != row.now {
+			t.Errorf("%s: %q, %q; want %q, %q", row.name, was, now, row.was, row.now)
+		}
+	}
+}
+
 // TestADecisionAndWhatThenCame: from a decision log on disk and the record in memory.
 func TestADecisionAndWhatThenCame(t *testing.T) {
 	dir := t.TempDir()

@@ -140,7 +140,8 @@ func estimateOf(l *v1alpha1.LoadLine) *Estimate {
 	of := func(d *v1alpha1.DeploymentEstimate) DeploymentEstimate {
 		return DeploymentEstimate{d.Name, d.Policy, number(d.PerMonth), number(d.OverSLO), number(d.Error)}
 	}
-	e := &Estimate{Basis: p.Basis, Currency: p.Currency, Current: of(&p.Current), Others: []DeploymentEstimate{}, Ahead: p.Ahead, InARow: p.InARow}
+	e := &Estimate{Basis: p.Basis, Currency: p.Currency, Current: of(&p.Current), Others: []DeploymentEstimate{},
+		Ahead: p.Ahead, InARow: p.InARow}
 	for i := range p.Others {
 		e.Others = append(e.Others, of(&p.Others[i]))
 	}

@@ -381,7 +381,8 @@ func (p *past) note(r *decisionlog.Record) {
 			continue
 		}
 		c := Change{
-			At: r.At, Service: s.Name, From: describe(s.Before(), afterOf(s)), To: describe(afterOf(s), s.Before()), Applied: !r.Applied.IsZero(), Mode: r.Mode,
+			At: r.At, Service: s.Name, From: describe(s.Before(), afterOf(s)), To: describe(afterOf(s), s.Before()),
+			Applied: !r.Applied.IsZero(), Mode: r.Mode,
 			Policy: r.Policy, Rung: r.Rung, Why: s.Why, Error: r.Error,
 		}
 		if c.Why == "" && s.Proposal != nil {
@@ -416,16 +417,16 @@ func describe(a, other loadline.Allocation) string {
 	if a.Size.MemoryRequest != other.Size.MemoryRequest {
 		text += ", " + loadline.DescribeMemory(a.Size.MemoryRequest)
 	}
-	limits := func(differs bool, known bool, limit string) {
+	limits := func(differs bool, of string, known bool, limit string) {
 		switch {
 		case differs && known:
 			text += ", at most " + limit
 		case differs:
-			text += ", without a limit"
+			text += ", without a limit of " + of
 		}
 	}
-	limits(a.Size.CPULimit != other.Size.CPULimit, a.Size.CPULimit > 0, loadline.DescribeCores(a.Size.CPULimit))
-	limits(a.Size.MemoryLimit != other.Size.MemoryLimit, a.Size.MemoryLimit > 0, loadline.DescribeMemory(a.Size.MemoryLimit))
+	limits(a.Size.CPULimit != other.Size.CPULimit, "CPU", a.Size.CPULimit > 0, loadline.DescribeCores(a.Size.CPULimit))
+	limits(a.Size.MemoryLimit != other.Size.MemoryLimit, "memory", a.Size.MemoryLimit > 0, loadline.DescribeMemory(a.Size.MemoryLimit))
 	return text
 }
 

@@ -240,6 +240,9 @@ func TestPlannerStatesItsArithmetic(t *testing.T) {
 	r.observe(300)
 	proposal, _ = r.decide()
 	reason := proposal.Services[0].Reason
+	if e := proposal.Services[0].Expects; e.Within != time.Minute || e.Rate < 300 {
+		t.Errorf("it is for %+v", e)
+	}
 	for _, part := range []string{"forecast ", " req/s in 60 s (now 300), capacity of ", " replicas "} {
 		if !strings.Contains(reason, part) {
 			t.Errorf("reason %q lacks %q", reason, part)
