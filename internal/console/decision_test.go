@@ -70,7 +70,8 @@ func TestAPlannedLoadIsShownWhereItIsExpected(t *testing.T) {
 		if i == 0 {
 			r.Services[0].Proposal = &decisionlog.Proposal{
 				Expects: &decisionlog.LoadAhead{Rate: 42, Within: decisionlog.Seconds(90 * time.Second)}}
-			r.Services[0].Outlook = &decisionlog.ServiceOutlook{Part: decisionlog.SLO{Percentile: 99, Latency: decisionlog.Seconds(time.Second / 20)}}
+			r.Services[0].Outlook = &decisionlog.ServiceOutlook{
+				Part: decisionlog.SLO{Percentile: 99, Latency: decisionlog.Seconds(time.Second / 20)}}
 		}
 		h.add(k, nil, r)
 	}
