@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build sandbox recording image app-image pause-image sbom demo test test-browser test-grafana test-crd test-cluster test-node study-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar bar-rules planner regimes seasons papers drift bench fuzz clean
+.PHONY: help build sandbox recording image app-image pause-image sbom man demo test test-browser test-grafana test-crd test-cluster test-node study-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar bar-rules planner regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ pause-image: ## make out/pause.tar, the image that holds the namespaces of test-
 
 sbom: build ## write the bill of materials of both programs in SPDX 2.3, out/sbom-VERSION.spdx.json
 	$(GO) run ./tools/sbom -version $(VERSION) -o out/sbom-$(VERSION).spdx.json bin/loadline bin/loadline-lab
+
+man: bin/loadline ## write the manual pages of all commands to out/man
+	bin/loadline man -o out/man
 
 # The demo runs the commands that a user runs with a cluster.
 DEMO := out/demo

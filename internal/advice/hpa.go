@@ -99,7 +99,8 @@ func hpaMetrics(v policy.Values, cpu, service string) (all []autoscalingv2.Metri
 		target := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}
 		if m.name == queueMetric { // of no pod
 			all = append(all, autoscalingv2.MetricSpec{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricSource{
-				Metric: autoscalingv2.MetricIdentifier{Name: m.name, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"service": service}}},
+				Metric: autoscalingv2.MetricIdentifier{Name: m.name,
+					Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"service": service}}},
 				Target: target,
 			}})
 			continue

@@ -81,7 +81,8 @@ and ` + passwordVariable + `; they are never written.`,
 	flags.StringVar(&f.queries, "queries", "", "a file of your own queries instead of a preset (see history presets)")
 	flags.StringArrayVar(&f.variables, "var", nil, "NAME=VALUE of a variable of the preset; repeatable")
 	flags.StringArrayVar(&f.queues, "queue", nil,
-		"SERVICE=KIND:NAME, the queue that a service takes its work from: mailer=kafka:mails,group=mailer, mailer=rabbitmq:mails or mailer=sqs:mails; repeatable")
+		"SERVICE=KIND:NAME, the queue that a service takes its work from: mailer=kafka:mails,group=mailer, "+
+			"mailer=rabbitmq:mails or mailer=sqs:mails; repeatable")
 	spanVar(flags, &f.pull.Scrape, "scrape", 0, "how often the server scrapes; default: as its series show")
 	flags.IntVar(&f.concurrency, "concurrency", prom.DefaultAtOnce, "queries at once")
 	flags.IntVar(&f.points, "max-points", 0, "points of a series that one query asks for; default: 11000, Prometheus' own limit")

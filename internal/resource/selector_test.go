@@ -49,7 +49,8 @@ func TestSelectorFindsServices(t *testing.T) {
 	if len(l.Spec.Services) != 0 {
 		t.Errorf("the LoadLine itself has %s now", names(l))
 	}
-	for _, again := range []*v1alpha1.LoadLine{resource.Complete(full, all), resource.Complete(l, []resource.Workload{all[4], all[2], all[0]})} {
+	shuffled := resource.Complete(l, []resource.Workload{all[4], all[2], all[0]})
+	for _, again := range []*v1alpha1.LoadLine{resource.Complete(full, all), shuffled} {
 		if !reflect.DeepEqual(again.Spec.Services, full.Spec.Services) {
 			t.Errorf("another order or a second time: %s", names(again))
 		}

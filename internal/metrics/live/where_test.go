@@ -50,7 +50,8 @@ func TestKindsAreFound(t *testing.T) {
 		want  []float64 // NaN = absent
 		why   string
 	}{
-		"by place and operation": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}}, {"api", 0, Where{Service: "api", Operation: ""}}},
+		"by place and operation": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}},
+			{"api", 0, Where{Service: "api", Operation: ""}}},
 			[]float64{2, 5}, ""},
 		"all of a service": {both, []kind{{"all", 0, Where{Service: "web", Operation: ""}}}, []float64{12}, ""},
 		"as a twin names them": {both, []kind{{"POST /buy", 0, Where{}}, {"web GET /", 0, Where{}}, {"api GET /", 1, Where{}}},
@@ -58,7 +59,8 @@ func TestKindsAreFound(t *testing.T) {
 		"the pool of rare ones": {both, []kind{{"POST /buy", 0, Where{}}, {"other at web", 0, Where{}}}, []float64{2, 10}, ""},
 		"by the service's name": {map[entry]float64{{"web", ""}: 7}, []kind{{"web", 0, Where{}}}, []float64{7}, ""},
 		"by where they enter":   {both, []kind{{"all requests", 0, Where{}}}, []float64{12}, ""},
-		"what the others leave": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}}, {"browse", 0, Where{}}}, []float64{2, 10},
+		"what the others leave": {both, []kind{{"buy", 0, Where{Service: "web", Operation: "POST /buy"}},
+			{"browse", 0, Where{}}}, []float64{2, 10},
 			""},
 		"two that cannot be told": {both, []kind{{"one", 0, Where{}}, {"two", 0, Where{}}}, []float64{math.NaN(), math.NaN()},
 			"do not tell it from two"},

@@ -50,7 +50,8 @@ func ParseQueue(text string) (Queue, error) {
 		case "vhost":
 			q.VHost = value
 		default:
-			return q, fmt.Errorf("queue %q: unknown setting %q%s; there are group and vhost", text, key, suggest.Hint(key, []string{"group", "vhost"}))
+			return q, fmt.Errorf("queue %q: unknown setting %q%s; there are group and vhost", text, key,
+				suggest.Hint(key, []string{"group", "vhost"}))
 		}
 	}
 	return q, q.Check()
@@ -148,8 +149,8 @@ func (p *queueParts) timeInQueue() string {
 	if p.oldest != "" {
 		return p.oldest
 	}
-	return fmt.Sprintf("(clamp_max((%[1]s) / ((%[2]s) > 0), %[3]d) or (((%[1]s) > bool 0) * %[3]d and ((%[2]s) == 0)))", p.unfinished, p.finished,
-		longestInQueue)
+	return fmt.Sprintf("(clamp_max((%[1]s) / ((%[2]s) > 0), %[3]d) or (((%[1]s) > bool 0) * %[3]d and ((%[2]s) == 0)))",
+		p.unfinished, p.finished, longestInQueue)
 }
 
 // WithQueues is the preset with the metrics of queues for the services that have one. Of those services
