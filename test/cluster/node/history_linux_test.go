@@ -22,9 +22,10 @@ func TestHistoryOfRealPods(t *testing.T) {
 	d := n.Deploy(t, n.Namespace(t), run.App)
 	prometheus := d.Prometheus(t, scrape)
 	sent := d.Send(t, run, run.Length, false, 1)
-	before := d.counters(t)
+	containers := d.containers(t)
+	before := countersOf(containers)
 	sleepUntil(t, sent.Start.Add(run.Length))
-	after := d.counters(t)
+	after := countersOf(containers)
 	requests := len(sent.Answers(t))
 	past := pull(t, prometheus, d, "90s", "15s")
 	edges := 0

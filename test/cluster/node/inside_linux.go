@@ -73,7 +73,7 @@ func lacks() string {
 	if os.Geteuid() != 0 {
 		return "a real node needs root: it makes namespaces and cgroups"
 	}
-	for _, program := range []string{"containerd", "ctr", "runc", "ip", "iptables", "etcd", "prometheus"} {
+	for _, program := range []string{"containerd", "ctr", "runc", "ip", "iptables", "chrt", "etcd", "prometheus"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return program + " is not installed: apt-get install --no-install-recommends " +
 				"containerd runc containernetworking-plugins iproute2 iptables etcd-server prometheus"

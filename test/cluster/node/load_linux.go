@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 	"github.com/loadline/loadline/lab/realapp"
 )
 
-// generatorNice lets the load generator go before the control plane, whose core it shares.
-const generatorNice = "-15"
+// The load generator goes before everything else on the core that it shares with the control plane.
+var realTime = []string{"chrt", "--fifo", "10"}
 
 // generatorStart is how long the generator's process has to start.
 const generatorStart = 2 * time.Second
@@ -55,7 +56,7 @@ func (d *Deployed) SendArrivals(t testing.TB, arrivals []realapp.Arrival, fresh 
 		t.Fatal(err)
 	}
 	s := &sending{Start: l.Start}
-	s.command = ourselves(t.Context(), generatorRole, "nice", "-n", generatorNice)
+	s.command = ourselves(t.Context(), generatorRole, realTime...)
 	s.command.Stdin, s.command.Stdout = bytes.NewReader(in), &s.out
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func (s *sending) Answers(t testing.TB) []realapp.Answer {
 
 // ourselves runs this test binary in another role, by a command that runs others.
 func ourselves(ctx context.Context, role string, by ...string) *exec.Cmd {
-	line := append(by, os.Args[0])
+	line := append(slices.Clone(by), os.Args[0])
 	command := exec.CommandContext(ctx, line[0], line[1:]...)
 	command.Env = append(os.Environ(), roleVariable+"="+role)
 	command.Stderr = os.Stderr

@@ -19,8 +19,9 @@ type measurement struct {
 	start time.Time
 	out   nodestudy.Values
 
-	before map[string]Counters // at the end of the warm-up
-	old    map[string]bool     // pods that were there before the changes
+	containers map[string][]string
+	before     map[string]Counters // at the end of the warm-up
+	old        map[string]bool     // pods that were there before the changes
 
 	resizes sync.WaitGroup
 	lock    sync.Mutex
@@ -34,12 +35,16 @@ func (n *Node) Measure(t testing.TB, run *nodestudy.Run, repeat int) nodestudy.V
 	for _, pod := range n.Pods(t, m.Namespace, m.first()) {
 		m.old[pod.Name] = true
 	}
+	m.containers = m.Deployed.containers(t)
 	sent := m.Send(t, run, run.Length, run.Extra == nodestudy.Starts, run.Seed(repeat))
 	m.start = sent.Start
 	othersBefore := others(t)
 	m.watch(t)
 	sleepUntil(t, m.start.Add(run.Length))
-	after := m.counters(t)
+	if run.Extra == nodestudy.Starts {
+		m.containers = m.Deployed.containers(t)
+	}
+	after := countersOf(m.containers)
 	m.out[nodestudy.Figure{Of: nodestudy.Machine, Name: nodestudy.Others}] =
 		(others(t) - othersBefore) / (generatorStart + run.Length).Seconds()
 	m.services(after)
@@ -55,7 +60,7 @@ func (m *measurement) watch(t testing.TB) {
 	t.Helper()
 	warm := func() {
 		sleepUntil(t, m.start.Add(m.run.WarmUp))
-		m.before = m.counters(t)
+		m.before = countersOf(m.containers)
 	}
 	quota := m.quotaOf(t, m.first())
 	for i, c := range m.run.Changes {

@@ -45,9 +45,10 @@ func TestRealPodUsesTheCPUOfItsModel(t *testing.T) {
 			t.Errorf("the quota of %s is %v cores, want %v", app.Services[i].Name, got, quota)
 		}
 	}
-	before := d.counters(t)
+	containers := d.containers(t)
+	before := countersOf(containers)
 	answers := d.SendArrivals(t, regular(requests, 20*time.Millisecond), false, 1).Answers(t)
-	after := d.counters(t)
+	after := countersOf(containers)
 	var latencies []time.Duration
 	for _, a := range answers {
 		if a.Failed {

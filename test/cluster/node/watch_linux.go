@@ -33,21 +33,31 @@ func containerOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// counters of each service: the sum over its pods that run.
-func (d *Deployed) counters(t testing.TB) map[string]Counters {
+// containers of each service that run. The API server may take its time, so counters are read without
+// it.
+func (d *Deployed) containers(t testing.TB) map[string][]string {
 	t.Helper()
-	all := map[string]Counters{}
+	all := map[string][]string{}
 	for i := range d.App.Services {
 		name := d.App.Services[i].Name
-		var sum Counters
 		for _, pod := range d.node.Pods(t, d.Namespace, name) {
-			id := containerOf(&pod)
-			if id == "" {
-				continue
+			if id := containerOf(&pod); id != "" {
+				all[name] = append(all[name], id)
 			}
+		}
+	}
+	return all
+}
+
+// countersOf containers: the sum for each service over those that are still there.
+func countersOf(containers map[string][]string) map[string]Counters {
+	all := map[string]Counters{}
+	for name, ids := range containers {
+		var sum Counters
+		for _, id := range ids {
 			c, err := Cgroup(id)
 			if err != nil {
-				continue // it has just ended
+				continue // it has ended
 			}
 			sum.CPUSeconds, sum.Periods, sum.Throttled = sum.CPUSeconds+c.CPUSeconds, sum.Periods+c.Periods, sum.Throttled+c.Throttled
 		}
