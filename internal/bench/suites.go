@@ -129,7 +129,7 @@ func Suites() []Suite {
 		{
 			Name: "functions",
 			About: "50 functions of a public trace that scale to zero, ten of each class (timer, rare, sporadic, bursty, steady), six hours on " +
-				"an elastic pool of 4-core nodes: Knative's autoscaler, keep-alive by idle times, HPA, KEDA and the planner; 5 seeds; left " +
+				"an elastic pool of 4-core nodes that neighbours use by half: Knative's autoscaler, keep-alive by idle times, HPA, KEDA and the planner; 5 seeds; left " +
 				"out where the trace is not available",
 			given:  functionScenes,
 			matrix: Matrix{Policies: onFunctions(), Seeds: 5, WarmUp: settled, Baseline: "kpa:target=1"},

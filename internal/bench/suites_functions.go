@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/loadline/loadline"
@@ -97,14 +98,14 @@ const (
 	// functions; a second for the language on top is assumed.
 	functionStart   = 2580 * time.Millisecond
 	functionStartCV = 0.44
-	// The objective is the function's own 99th percentile and this, which no cold start meets.
+	// The objective is the function's own 99th percentile and this, which a cold start takes at least.
 	functionSlack = 500 * time.Millisecond
 )
 
 // app of one function: one service that goes to zero and holds requests.
 func (f function) app() *loadline.App {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
-	spread := loadline.Dist{CV: 0.5}
+	spread := loadline.Dist{CV: f.variation()}
 	cpu, wait := spread, spread
 	cpu.Mean, wait.Mean = ms(float64(f.average)*functionCPUShare), ms(float64(f.average)*(1-functionCPUShare))
 	memory := int64(f.memory) << 20
@@ -124,20 +125,33 @@ func (f function) app() *loadline.App {
 	}
 }
 
+// variation is the coefficient of variation of the lognormal distribution that has the function's mean and
+// 99th percentile, as far as there is one.
+func (f function) variation() float64 {
+	const z99 = 2.3263
+	sigma := z99 - math.Sqrt(max(z99*z99-2*math.Log(max(float64(f.slowest)/float64(f.average), 1)), 0))
+	return math.Sqrt(math.Exp(sigma*sigma) - 1)
+}
+
 func (f function) load() Workload {
 	return Workload{Name: f.hash[:8], Spec: functionsFile, Trace: true, Test: functionsEvening, Validation: functionsMorning,
 		Options: workload.Options{Select: f.hash}}
 }
 
-// functionScenes are one for each class: its ten functions on one elastic pool, six hours.
+// functionScenes are one for each class: its ten functions on nodes that they share with others, six hours.
 func functionScenes() ([]Scene, error) {
 	nodes, err := pool.ParsePool("eks-4")
 	if err != nil {
 		return nil, err
 	}
+	// Ten functions fit on one node: alone on it, every policy would have the same bill.
+	neighbours, err := pool.ParseNeighbours("use=0.5,request=0.5")
+	if err != nil {
+		return nil, err
+	}
 	var all []Scene
 	for _, class := range functionClasses {
-		s := Scene{Name: "functions " + class, Cluster: pool.Cluster{Pools: []pool.Pool{nodes}}}
+		s := Scene{Name: "functions " + class, Cluster: pool.Cluster{Pools: []pool.Pool{nodes}, Neighbours: neighbours}}
 		var together []apps.Joined
 		for _, f := range drawnFunctions {
 			if f.class != class {
