@@ -11,7 +11,7 @@ SOURCES := $(shell find . -name '*.go' -not -path '*/node_modules/*')
 SCENARIOS ?= 8
 DRIFT := internal/bench/testdata/drift.json
 
-.PHONY: help build sandbox recording image app-image pause-image sbom man demo test test-browser test-grafana test-crd test-cluster test-node study-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar bar-rules planner regimes seasons papers drift bench fuzz clean
+.PHONY: help build sandbox recording image app-image pause-image sbom man node-image demo test test-browser test-grafana test-crd test-cluster test-node study-node test-karpenter chaos scale check nightly generate generate-crd generate-chart generate-proto results bar bar-rules planner regimes seasons papers drift bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,8 +116,11 @@ test-cluster: bin/loadline ## run the tests that need a real Kubernetes (builds 
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries && $(GO) vet ./... && \
 	LOADLINE_PRODUCT=$(CURDIR)/bin/loadline $(GO) test -v -count=1 -timeout 40m -p 3 -parallel $(SCENARIOS) ./...
 
+node-image: ## make out/loadline-node.tar, the product's image for test-node
+	$(GO) run ./tools/image -package ./cmd/loadline -name loadline.dev/loadline -version node -platforms linux/$$($(GO) env GOARCH) -ca none -npm none -o out/loadline-node.tar
+
 # Needs root, and the packages containerd runc containernetworking-plugins iproute2 iptables etcd-server prometheus.
-test-node: app-image pause-image ## run the tests that need real containers under a real kubelet (root; skipped with the reason elsewhere)
+test-node: app-image pause-image node-image ## run the tests that need real containers under a real kubelet (root; skipped with the reason elsewhere)
 	cd test/cluster && export GOFLAGS="$(GOFLAGS) -buildvcs=false" && $(GO) run ./cmd/binaries -node -knative && $(GO) test -v -count=1 -timeout 30m ./node
 
 # What is there is kept: run again, it measures what is missing. Pods have core 1, everything else the others.

@@ -19,6 +19,18 @@ func (f *clusterFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
+// args that select the same cluster.
+func (f *clusterFlags) args() []string {
+	var all []string
+	if f.kubeconfig != "" {
+		all = append(all, "--kubeconfig="+f.kubeconfig)
+	}
+	if f.context != "" {
+		all = append(all, "--context="+f.context)
+	}
+	return all
+}
+
 // config of the connection.
 func (f *clusterFlags) config() (*rest.Config, error) {
 	c, _, err := f.configIn("")

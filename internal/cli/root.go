@@ -16,7 +16,7 @@ func NewRoot() *cobra.Command {
 	root := NewProgram("loadline", []Group{
 		{"Start", []*cobra.Command{newDoctor(), newInit()}},
 		{"Operate", []*cobra.Command{newRun(), newUI(), newExplain(), newReplay(), newRightsize(), newTeacher(), newAgent()}},
-		{"Evaluate", []*cobra.Command{newHistory(), newFit(), newTune(), newTrain(), newEvaluate(), newPromote(), newModel()}},
+		{"Evaluate", []*cobra.Command{newHistory(), newFit(), newTune(), newTrain(), newEvaluate(), newPromote(), newRetrain(), newModel()}},
 		{"Simulate", []*cobra.Command{newSandbox(), newSimulate(), newBench(), newCalibrate(), newReport(), newApps(), newWorkload(),
 			newProfile(), newSLO()}},
 	})

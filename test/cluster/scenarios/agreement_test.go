@@ -135,7 +135,12 @@ func shop(t *testing.T) *loadline.App {
 // every minute, in a file.
 func (s *fixture) past(t *testing.T, dir string) string {
 	t.Helper()
-	w := publicTrace(t)
+	return s.pastUnder(t, dir, publicTrace(t))
+}
+
+// pastUnder is the same under another load.
+func (s *fixture) pastUnder(t *testing.T, dir string, w *workload.Workload) string {
+	t.Helper()
 	load, err := w.For(s.app)
 	if err != nil {
 		t.Fatal(err)
