@@ -3,6 +3,7 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -34,6 +35,9 @@ const (
 // only if the proof holds. With few runs the answer is open, with more the planner is promoted. A dry run
 // changes nothing; the outcome and its cost are in the LoadLine.
 func TestRetrain(t *testing.T) {
+	if os.Getenv("LOADLINE_NIGHTLY") == "" {
+		t.Skip("trains and evaluates twice: LOADLINE_NIGHTLY=1, or .ci/nightly cluster")
+	}
 	t.Parallel()
 	c := cluster.Shared(t)
 	c.InstallLoadline(t)
