@@ -74,3 +74,26 @@ func TestFaultsInNodeTablesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// The errors of the present event engine on what was measured, with a margin for the noise of single
+// runs. docs/realpods.md has the goals.
+func TestTheEventEngineAgreesWithRealPods(t *testing.T) {
+	r, err := Node(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := map[nodeKey]float64{
+		{nodestudy.Weights, nodestudy.CPUSeconds}: askedCPU, {nodestudy.Weights, nodestudy.P99Ms}: askedTail,
+	}
+	for _, q := range r.Questions {
+		for _, f := range q.Figures {
+			if bound, bounded := bounds[nodeKey{q.Question, f.Figure}]; bounded {
+				atMost(t, q.Question+": median error of "+f.Figure, f.Now.Median, bound)
+				delete(bounds, nodeKey{q.Question, f.Figure})
+			}
+		}
+	}
+	if len(bounds) > 0 {
+		t.Errorf("not measured: %v", bounds)
+	}
+}
