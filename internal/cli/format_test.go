@@ -74,7 +74,7 @@ func TestUnknownFormatListsTheKnownOnes(t *testing.T) {
 
 // Commands whose result is a file or a folder, or that only run others.
 var withoutFormat = []string{"loadline", "loadline apps import", "loadline report", "loadline history", "loadline model", "loadline slo",
-	"loadline sandbox", "loadline ui", "loadline teacher keygen", "loadline workload", "loadline help", "loadline completion",
+	"loadline sandbox", "loadline ui", "loadline retrain", "loadline teacher keygen", "loadline workload", "loadline help", "loadline completion",
 	"loadline man", "loadline symbols"}
 
 func TestOutputIsAlwaysAFormatAndOAlwaysAPath(t *testing.T) {
