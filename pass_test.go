@@ -12,7 +12,7 @@ import (
 
 // withoutDecisions are the folders that drive an engine beneath the cluster that the loop
 // sees: the engines themselves, and what simulates given allocations.
-var withoutDecisions = []string{"internal/sim", "internal/twin", "internal/outlook", "lab/engines"}
+var withoutDecisions = []string{"internal/sim", "internal/twin", "internal/outlook", "lab/engines", "lab/nodestudy"}
 
 // TestOnlyTheLoopReachesAClusterDirectly: code that observes a cluster or applies a plan
 // to it by itself makes a pass of its own, with another delay and without the guards.
