@@ -229,7 +229,8 @@ func resizeRuns() []Run {
 	full := free
 	blocker := service("blocker", time.Millisecond, 0, 1.4, 0)
 	blocker.Bounds.MinReplicas = 0
-	full.Name, full.App, full.Length = "full", app("resize", machineCores, []loadline.Kind{kind("get", 1, call(0))}, web, blocker), 60*time.Second
+	full.Name, full.Length = "full", 60*time.Second
+	full.App = app("resize", machineCores, []loadline.Kind{kind("get", 1, call(0))}, web, blocker)
 	full.Changes = []Change{{8 * time.Second, 0, to(1)}, {16 * time.Second, 1, loadline.Setting{Replicas: loadline.Some(0)}}}
 	return []Run{free, full}
 }
@@ -242,6 +243,7 @@ func oomRuns() []Run {
 	s.Memory = loadline.Memory{Base: 8 * mib, PerRequest: 4 * mib}
 	s.Size.MemoryRequest, s.Size.MemoryLimit = 96*mib, 96*mib
 	return []Run{{
-		Question: OOM, Name: "overload", App: one("oom", Cores, s), Rates: []float64{15}, WarmUp: 0, Length: 40 * time.Second, Repeats: 1, Extra: Restarts,
+		Question: OOM, Name: "overload", App: one("oom", Cores, s), Rates: []float64{15}, Length: 40 * time.Second,
+		Repeats: 1, Extra: Restarts,
 	}}
 }

@@ -18,7 +18,9 @@ func measuredAsPredicted(question string, factor float64) ([]nodestudy.Predictio
 		}
 		for _, p := range nodestudy.Predict(&run) {
 			predicted = append(predicted, p)
-			measured = append(measured, nodestudy.Measurement{Question: p.Question, Run: p.Run, Repeat: 1, Figure: p.Figure, Value: factor * p.Median})
+			measured = append(measured, nodestudy.Measurement{
+				Question: p.Question, Run: p.Run, Repeat: 1, Figure: p.Figure, Value: factor * p.Median,
+			})
 		}
 	}
 	return predicted, measured
