@@ -89,7 +89,8 @@ func (n *ProcessNode) register(ctx context.Context, port int) error {
 	if err := n.c.client.Create(ctx, node); err != nil {
 		return err
 	}
-	return n.beat(ctx)
+	// Controllers of nodes write to a new one at the same time: the update may conflict.
+	return until(ctx, noEnd, "node "+n.name, func() error { return n.beat(ctx) })
 }
 
 // beat keeps the node ready.
